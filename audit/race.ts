@@ -1,6 +1,8 @@
 /**
- * A race sends more requests at once than may pass, which shows whether the limiter counts them
- * all. Races come last: the order of simultaneous decisions is not known.
+ * A race sends many requests at once. There are three: to find a limit that requests one by one are
+ * too slow for (`findLimit`); to exclude versions, where replies are slow (`raceForEvidence`); and at
+ * the end, to show whether the limiter counts requests right that come together (`race`). The order
+ * in which a limiter decides them is not known.
  */
 import { hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence, Omitted } from './evidence.ts';
@@ -16,9 +18,9 @@ import {
 
 export interface Race {
   readonly sent: readonly AuditedExchange[];
-  /** How many had to pass, of as many as may. */
+  /** Every version that remains lets at least this many of them pass one by one. */
   readonly least: number;
-  /** How many would have passed one by one. */
+  /** No version that remains lets more of them pass one by one. */
   readonly most: number;
   readonly passed: number;
 }

@@ -1,4 +1,8 @@
-/** Turns what an audit has seen into its statements. */
+/**
+ * Turns what an audit has seen into its statements. Those about the limiter itself (`factsOf`) have
+ * the first reason that holds: a queue delays requests; nothing was refused; the evidence is not
+ * enough (`whyUnknown`); versions remain (`knownFacts`); only rarely built ones do; none does.
+ */
 import { grouped } from '#io/grouped.ts';
 import { mostWithin, type Span } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
@@ -217,6 +221,7 @@ function algorithmStatement(
   if (found.length > 1 || one === undefined) return undetermined(possible, deciding);
   if (mayHaveBucket(evidence))
     return undetermined(`${possible}, or a window and a token bucket at once`, deciding);
+  // A window or log of one request answers as the bucket does that `algorithmOf` calls it.
   const isOfOneRequest = candidates.some(({ family }) => family.algorithm !== one);
   const words =
     one === 'none_of_these'

@@ -261,7 +261,7 @@ export class Steps {
       const [ms, begin] = [windowMs[1], phase[1]];
       return (Math.floor(now / ms - begin) + 1 + begin + lateInWindow) * ms;
     });
-    this.#run.doing('a pause, until the next window is half over');
+    this.#run.doing('a pause, until more than half of the next window is over');
     await this.#run.until(Math.max(...times));
   }
 

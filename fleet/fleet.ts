@@ -37,7 +37,7 @@ export interface FleetOptions
   readonly shards: number;
   /** Shards that run elsewhere, in place of processes of this fleet. */
   readonly join: readonly JoinedShard[] | undefined;
-  /** Writes HAProxy's files here, and starts nothing. */
+  /** Writes HAProxy's files here, and starts no HAProxy and no control port. */
   readonly printTo: string | undefined;
   /** The command line that starts `smstwin`, to which `serve` and its flags are added. */
   readonly program: { readonly file: string; readonly argv: readonly string[] };
@@ -98,8 +98,9 @@ export class Fleet {
 
   /**
    * Starts the shards, then HAProxy, which needs their addresses; then reads the routes, which
-   * HAProxy must have before a client comes; then opens the control port. For `--print-config`,
-   * reads the routes of the shards alone. Returns the content of `--ready-file`.
+   * HAProxy must have before a client comes; then opens the control port. `--print-config` ends once
+   * the routes are read, for which the clocks of a wide world are brought to one time. Returns the
+   * content of `--ready-file`.
    */
   async #start(): Promise<ReadyFile> {
     const { host, printTo, env, notice, journalDir } = this.#options;

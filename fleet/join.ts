@@ -196,13 +196,16 @@ export async function openEvents(
   const { 'last-event-id': lastId, ...headers } = request.headers ?? {};
   const lastIds = lastId?.split('.') ?? [];
   const leaving = new AbortController();
-  const streams = await Promise.all(
-    shards.map((shard, index) => {
-      const id = lastIds[index];
-      const ownHeaders = { ...headers, ...(id !== undefined && { 'last-event-id': id }) };
-      return shard.openReply({ ...request, headers: ownHeaders }, leaving.signal);
-    }),
-  );
+  const opening = shards.map((shard, index) => {
+    const id = lastIds[index];
+    const ownHeaders = { ...headers, ...(id !== undefined && { 'last-event-id': id }) };
+    return shard.openReply({ ...request, headers: ownHeaders }, leaving.signal);
+  });
+  const streams = await Promise.all(opening).catch((error: unknown) => {
+    // The other shards must not keep streams without a reader.
+    leaving.abort();
+    throw error;
+  });
   for (const stream of streams) {
     if (stream.statusCode === 200) continue;
     let body = '';

@@ -1,7 +1,7 @@
 /**
  * The flag parser of every command. Commander parses the command line; the environment supplies
- * defaults (`given-flags.ts`). The error for a mistake is one line, which never quotes a token or a
- * key.
+ * defaults (`given-flags.ts`). The error for a mistake is one line, which never quotes the value of a
+ * flag for a token or a key.
  */
 import { resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';

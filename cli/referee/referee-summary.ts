@@ -91,7 +91,8 @@ function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
   const common = { subject: id, kind: 'rule', exercised, durationMs: 0, omitted: 0 } as const;
   if (findings.length === 0) {
     const verdict: Verdict = exercised > 0 ? 'passed' : 'skipped';
-    const reason = exercised > 0 ? `exercised ${exercised} times` : 'the record never exercises it';
+    const reason =
+      exercised > 0 ? `exercised ${counted(exercised, 'time')}` : 'the record never exercises it';
     return [{ ...common, id, verdict, reason, sends: reason, exchanges: [] }];
   }
   const verdict: Verdict = rule.verdict === 'failed' ? 'failed' : 'observed';
@@ -198,14 +199,14 @@ export function refereeText(
   for (const line of summary.weighed.stale) lines.push(`Stale expectation: ${foreignText(line)}`);
   const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
   lines.push(
-    `${counted(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
+    `${counted(length, 'exchange')}: ${counted(count('passed'), 'rule')} passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
   );
   const { accepted, refused, open } = countsOf(all);
   if (all.length > 0)
     lines.push(`Intents: ${accepted} accepted, ${refused} refused for good, ${open} left open.`);
   for (const { what } of notices) lines.push(`Note: ${what}.`);
   if (unattributable > 0)
-    lines.push(`${unattributable} sends cannot be attributed to one message; they fail no rule.`);
+    lines.push(`${counted(unattributable, 'send')} of no certain message: no rule fails by it.`);
   return `${lines.join('\n')}\n`;
 }
 

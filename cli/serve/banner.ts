@@ -115,7 +115,9 @@ function timeHint(
       `Retry-After counts ${seconds}; send_at is compared with simulated time.`
     );
   }
-  return 'SIMs poll every 20 s, as real ones do. Faster: --clock scaled --rate 60. Step by step: --clock manual.';
+  const seconds = settings.assumptions?.pollIntervalSeconds;
+  const polls = seconds === undefined ? '20 s, as real ones do' : `${seconds} s`;
+  return `SIMs poll every ${polls}. Faster: --clock scaled --rate 60. Step by step: --clock manual.`;
 }
 
 /** Names the environment variable instead of the token if the token came from there. */

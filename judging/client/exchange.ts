@@ -108,13 +108,18 @@ export function isRefusal(exchange: ClientExchange): boolean {
 /** True if the service accepted the send, or may have: no reply that was recorded says otherwise. */
 export function mayBeAccepted(send: ClientExchange): boolean {
   const { status } = send.reply;
-  return isAccepted(send) || status === 0 || (status >= 500 && !isInactive(send));
+  return isAccepted(send) || status === 0 || (status >= 500 && !saysInactive(send));
 }
 
 /** A 503 of a deactivated SIM, whatever the shape of its body; without its body, it may be one. */
 export function isInactive(exchange: ClientExchange): boolean {
-  const { isSeen, reply, lacksBody = false } = exchange;
-  if (!isSeen || reply.status !== 503) return false;
+  return exchange.isSeen && saysInactive(exchange);
+}
+
+/** As `isInactive`, whether the client saw the reply or not. */
+function saysInactive(exchange: ClientExchange): boolean {
+  const { reply, lacksBody = false } = exchange;
+  if (reply.status !== 503) return false;
   return lacksBody || JSON.stringify(bodyOf(exchange)).includes('device_inactive');
 }
 

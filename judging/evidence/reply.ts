@@ -23,7 +23,10 @@ export interface Outcome {
   readonly headers: Readonly<Record<string, string>>;
   /** True if a recorder left out the headers. */
   readonly lacksHeaders?: boolean | undefined;
-  /** The SHA-256 of the body, to compare bodies byte for byte without keeping their bytes. */
+  /**
+   * Equal for equal bodies, byte for byte: the SHA-256 of the body, or the body itself if it is kept
+   * whole as text.
+   */
   readonly digest: string;
   readonly text: string;
   /** Undefined if the body is not JSON. */

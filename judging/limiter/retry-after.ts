@@ -26,7 +26,8 @@ const longestWaitSeconds = 61;
 
 /**
  * ERR-3: after `Retry-After` a request passes, and a second earlier it does not. Refused requests
- * may prolong the wait (`refusedSpendsToken`), so only the last 429 states it.
+ * may prolong the wait (`refusedSpendsToken`), so only the last 429 says when one must pass; none may
+ * pass before the end of any 429's wait.
  */
 function judgeRetryAfter(trace: Trace, findings: Findings): void {
   const refusals = limited429sIn(trace);

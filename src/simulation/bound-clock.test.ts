@@ -57,6 +57,13 @@ test('an earlier time counts as no time passed, and time goes on from there', ()
   expect(simulator.clock.now()).toBe(startMs);
   nowMs += 60_000;
   expect(simulator.clock.now()).toBe(startMs + 60_000);
+  // Still later than the start: only the last time shows that it went back.
+  nowMs = startMs + 3_600_000;
+  const before = simulator.clock.now();
+  nowMs -= 1_800_000;
+  expect(simulator.clock.now()).toBe(before);
+  nowMs += 60_000;
+  expect(simulator.clock.now()).toBe(before + 60_000);
 });
 
 test('a jump of the simulated clock stays ahead of the function', () => {

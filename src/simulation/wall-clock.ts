@@ -29,6 +29,8 @@ export class WallClock {
   // The virtual time was `#anchorVirtualMs` at the wall time `#anchorWallMs`.
   #anchorWallMs = 0;
   #anchorVirtualMs = 0;
+  /** What the wall clock, or the function of a bound clock, last showed. */
+  #lastReadMs = 0;
   /** True while virtual time must not advance. */
   #isHeld = false;
   readonly #ticks = new Ticks(() => this.#advance());
@@ -128,6 +130,7 @@ export class WallClock {
   /** Ties the present virtual time to the present wall time. Call this after a jump or a reset. */
   anchor(): void {
     this.#anchorWallMs = this.#readMs();
+    this.#lastReadMs = this.#anchorWallMs;
     this.#anchorVirtualMs = this.#clock().now();
     this.#onAnchor(this.rate);
     this.#ticks.hurry();
@@ -142,7 +145,8 @@ export class WallClock {
     if (this.#mode === 'manual' || this.#isHeld) return;
     const readMs = this.#readMs();
     // If a bound clock goes back, virtual time stays, and continues from the earlier reading.
-    if (this.#mode === 'bound' && readMs < this.#anchorWallMs) this.anchor();
+    if (this.#mode === 'bound' && readMs < this.#lastReadMs) this.anchor();
+    this.#lastReadMs = readMs;
     const elapsedMs = readMs - this.#anchorWallMs;
     this.#clock().advanceTo(this.#anchorVirtualMs + Math.floor(elapsedMs * this.rate));
     // The caller may set a deadline that is nearer than all others.

@@ -1,6 +1,7 @@
 /**
  * The OpenAPI 3.1 document of the service under the assumptions and limits in force, made from the
- * schemas, error table and routes that the service itself uses. The control port serves it.
+ * schemas of requests, error table and routes that the service itself uses, and of examples of its
+ * replies (`reply-bodies.ts`). The control port serves it.
  * Assumes: keyFormat, pathIdForm, trailingSlash, replyTemplates.
  */
 import { z } from 'zod';

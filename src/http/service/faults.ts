@@ -197,7 +197,7 @@ function damagedReply(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
   }
 }
 
-/** Half of a JSON text is not valid JSON; an empty body is replaced by other invalid text. */
+/** Half of a JSON object is not valid JSON; an empty body is replaced by other invalid text. */
 export function malformedBody(body: string): string {
   return body.slice(0, Math.floor(body.length / 2)) || '{';
 }

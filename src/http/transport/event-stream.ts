@@ -2,7 +2,7 @@
  * One stream of server-sent events, over either transport.
  * Bound: at most `eventQueueLimitBytes` wait for a slow reader; one more event ends its connection.
  * The stream has its own queue, because no transport shows how much it buffers for a connection.
- * Events of one turn of the event loop, and those within a short time after it, share a write,
+ * Events that one piece of work sends, and those within a short time after a write, share a write,
  * which costs far more than an event.
  */
 import { realTimers } from '#io/event-loop.ts';

@@ -1,7 +1,7 @@
 /**
  * The operation that sends a request to the service with a key of an account, as a client would: it
- * spends tokens and quota, and faults apply to it. Its result is the *exchange*, the request and
- * the reply as they went over the wire, without the key. Rules: AUTH-1, AUTH-2.
+ * spends tokens and quota, and faults apply to it. Its result is the *exchange*: the request without
+ * its key, and the whole reply, even if a fault cuts it. Rules: AUTH-1, AUTH-2.
  */
 import { z } from 'zod';
 import { servicePaths } from '#contract/routes.ts';

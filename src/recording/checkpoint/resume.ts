@@ -4,6 +4,7 @@
  */
 import { atOnce } from '#io/event-loop.ts';
 import { reasonOf } from '#io/plain-file.ts';
+import { counted } from '#io/terminal.ts';
 import { JournalError } from '#judging/evidence/journal-line.ts';
 import type { Settings } from '../../config/settings.ts';
 import {
@@ -118,7 +119,7 @@ function replayExactly(
   const { inputs, differing, differences } = atOnce(playingFrom(simulator, lines, header, path));
   const [first] = differences;
   if (first !== undefined) {
-    const others = differing > 1 ? ` (and ${differing - 1} others)` : '';
+    const others = differing > 1 ? ` (and ${counted(differing - 1, 'other')})` : '';
     throw new JournalError(
       `${path}: line ${first.line}: ${first.input}: the replayed result differs from the ` +
         `recorded one${others}; it is now ${first.actual}`,

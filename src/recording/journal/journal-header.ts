@@ -91,7 +91,10 @@ export function headerOf(
   };
 }
 
-/** The settings that decide how a run proceeds, in the form that `parseSettings` reads. */
+/**
+ * The settings that decide how a run proceeds, nearly in the form that `parseSettings` reads:
+ * `settingsOfHeader` turns the digests of keys and a bound clock into that form.
+ */
 function journalSettings(settings: Settings, keyDigests: KeyDigests): JournalSettings {
   const { name, clock, rate, startTimeMs, retryAfterSeconds, seed, world } = settings;
   const { assumptions, limits, noLimits, maxMessages, trustProxy } = settings;
@@ -132,26 +135,27 @@ export function notAJournal(name: string, opening: string): JournalError {
 
 /** Parses a header. `name`: the file, for error messages. Throws a JournalError. */
 export function readHeader(line: string, name: string): JournalHeader {
+  const damaged = (how: string) => new JournalError(`${name}: the first line is damaged: ${how}`);
   let header: unknown;
   try {
     header = JSON.parse(line);
   } catch {
-    // Reported below.
+    if (line.startsWith('{"journal":')) throw damaged('it is not JSON');
+    throw notAJournal(name, line);
   }
   const { journal: format } = Object(header);
   if (format === undefined) throw notAJournal(name, line);
   if (!readFormats.some((each) => each === format)) {
-    const formats = `this version reads formats ${readFormats.join(' and ')}`;
+    const formats = `this version reads formats ${readFormats.join(', ')}`;
     throw new JournalError(
       `${name}: journal format ${format}; ${formats}: use the version that wrote it`,
     );
   }
-  if (format !== 1 && isIntact(line) !== true)
-    throw new JournalError(`${name}: the first line is damaged: its checksum differs`);
+  if (format !== 1 && isIntact(line) !== true) throw damaged('its checksum differs');
   const reading = headerSchema.safeParse(header, { reportInput: true });
   if (reading.success) return reading.data;
   const [mistake = ''] = mistakesOf(reading.error).map(mistakeLine);
-  throw new JournalError(`${name}: the first line is damaged: ${mistake}`);
+  throw damaged(mistake);
 }
 
 /** Throws a JournalError if the journal was recorded with other settings. */

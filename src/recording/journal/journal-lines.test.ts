@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { lineOf } from '#judging/evidence/journal-line.ts';
 import { readJournal } from './journal-lines.ts';
 
 let folder: string;
@@ -36,3 +37,16 @@ test('a journal may be larger than the largest buffer', () => {
   expect(lines?.header).toBe('header');
   expect(lines?.wholeBytes).toBe(5 * 2 ** 30 + 1);
 });
+
+test.each([10, 300_000])(
+  'a last line of %i characters whose line break was changed is damaged',
+  (length) => {
+    const file = join(folder, `changed-${length}`);
+    const at = '2026-01-01T00:00:00.000Z';
+    const line = lineOf({ at, operation: 'x'.repeat(length), args: [], result: '' });
+    writeFileSync(file, `header\n${line.slice(0, -1)}\v`);
+    expect(() => readJournal(file)).toThrow('the last line is damaged: its line break was changed');
+    writeFileSync(file, `header\n${line.slice(0, -2)}`);
+    expect(readJournal(file)?.isTruncated).toBe(true);
+  },
+);

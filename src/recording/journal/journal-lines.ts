@@ -3,6 +3,7 @@
  * buffer, so at most one line and one block are in memory. A process that is killed as it writes
  * leaves an incomplete last line, which is skipped: its input was never acknowledged.
  */
+import { constants } from 'node:buffer';
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { openingOf } from '#io/own-file.ts';
@@ -48,7 +49,7 @@ export function readJournal(path: string): JournalLines | undefined {
     const wholeBytes = wholeBytesOf(file, size);
     const opening = openingOf(file);
     if (wholeBytes === 0 && !beginsAs('journal', opening)) throw notAJournal(path, opening);
-    if (isLineBreakLost(readBlock(file, wholeBytes, size)))
+    if (isLineBreakChanged(file, wholeBytes, size))
       throw new JournalError(`${path}: the last line is damaged: its line break was changed`);
     const [header] = linesOf(file, wholeBytes);
     return {
@@ -65,11 +66,15 @@ export function readJournal(path: string): JournalLines | undefined {
   }
 }
 
-/** True if the last line lacks only its line break: its input may have been acknowledged. */
-function isLineBreakLost(lastLine: Buffer): boolean {
-  return (
-    lastLine.length > 0 && isIntact(lastLine.toString('utf8', 0, lastLine.length - 1)) === true
-  );
+/**
+ * True if the bytes after the last line break are a whole line whose own line break, the last of
+ * them, is another byte: the input of that line may have been acknowledged.
+ */
+function isLineBreakChanged(file: number, from: number, to: number): boolean {
+  const length = to - from - 1;
+  if (length <= 0 || length > constants.MAX_STRING_LENGTH) return false;
+  const line = Buffer.allocUnsafeSlow(length);
+  return readSync(file, line, 0, length, from) === length && isIntact(line.toString()) === true;
 }
 
 /** The number of bytes up to the last line break. Searches backwards. */

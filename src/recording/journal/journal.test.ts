@@ -328,6 +328,15 @@ test.each([
   expect(existsSync(`${file}.lock`)).toBe(false);
 });
 
+test('a first line that is no JSON any more is damaged, not another kind of file', async () => {
+  const file = newFile();
+  await new Simulator(settings, { journal: file }).close();
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"seed":', '"seed"'));
+  const refusal = `${file}: the first line is damaged: it is not JSON`;
+  expect(() => replayJournal(file)).toThrow(refusal);
+  expect(() => new Simulator(settings, { journal: file })).toThrow(refusal);
+});
+
 test('an operation on a running clock happens at one moment and replays identically', async () => {
   const file = newFile();
   let wallMs = Date.now();

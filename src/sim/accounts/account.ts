@@ -30,7 +30,10 @@ export interface KeyDigest {
   readonly prefix: string;
 }
 
-/** An API key. The full text stays in memory: it is shown once, at creation, and never again. */
+/**
+ * An API key. The full text stays in memory: it is shown at creation, and for the keys of a world's
+ * start also in its ready file and its description, and never elsewhere.
+ */
 export interface ApiKey {
   /** The full text; empty if only its digest is known, as after a restore. */
   key: string;

@@ -207,7 +207,10 @@ export class Registry {
     this.#dispatch.deviceChanged(device);
   }
 
-  /** Removes a SIM or a pool number. The caller must first make its messages final. */
+  /**
+   * Removes a SIM or a pool number. The caller must first make its messages final, unless it removes
+   * them, too.
+   */
   removeDevice(device: Device): void {
     const siblings = this.#siblingsOf(device);
     siblings.splice(siblings.indexOf(device), 1);

@@ -21,7 +21,7 @@ export interface HoldsImage<M extends WorkMessage<M>> {
 
 /**
  * The messages that `send_at` holds back, by the millisecond in which the hold ends. Messages with
- * the same end are released together. Each end is in one of the two maps.
+ * the same end are released together. While an end has messages, it is in one of the two maps.
  */
 export class Holds<M extends WorkMessage<M>> {
   /** Every end of the maps, and perhaps ends whose messages have left. */

@@ -1,8 +1,8 @@
 /**
  * The number of SMS segments of a text, by GSM 03.38: up to 160 septets in one, 153 each in
- * several. A text with any other character uses UCS-2: 70 units in one, 67 each in several.
- * Assumes: quotaUnit.
- * A character of two units (an escaped GSM character, a surrogate pair) is never split.
+ * several. A text with any other character uses UCS-2: 70 units in one, 67 each in several. A
+ * character of two units (an escaped GSM character, a surrogate pair) is never split.
+ * Assumes: quotaUnit, under which segments are counted.
  */
 
 export interface Segmentation {

@@ -31,7 +31,7 @@ const mostForgottenBySend = 4;
 
 type Tables = MessageTables<Account, Device, Message>;
 
-/** The fields of an accepted send; numbers are E.164, `sendAtMs` is 0 or in the future. */
+/** The fields of an accepted send; numbers are E.164. `sendAtMs`: 0 if it was not held back. */
 export interface AcceptedSend {
   readonly account: Account;
   readonly key: ApiKey | undefined;
