@@ -86,6 +86,18 @@ export function isAccepted({ reply }: ClientExchange): boolean {
   return reply.status === 202 || reply.status === 200;
 }
 
+/*
+ * What a reply says of its send. Of a reply that the client did not see, only the lines of the
+ * service hold; `isUnresolved` then holds for each.
+ *
+ *     status               service                        client
+ *     200, 202             isAccepted, mayBeAccepted      isConfirmed
+ *     400 to 405, 415      refusedForGood                 isRefusal
+ *     429                                                 isRefusal, isUnresolved
+ *     503 device_inactive                                 isRefusal, isUnresolved, isInactive
+ *     other 5xx, none (0)  mayBeAccepted                  isUnresolved
+ */
+
 /** Final refusals: the same request would be refused again (CLIENT-8). */
 export const refusedForGood: readonly number[] = [400, 401, 402, 403, 404, 405, 415];
 

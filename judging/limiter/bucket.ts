@@ -245,7 +245,12 @@ interface Way {
 /** The most ways to place the intervals that are tried. More would only find more explanations. */
 const mostWays = 2_000;
 
-/** The interval before the ones that are not placed yet. */
+/**
+ * The interval before the ones that are not placed yet. A request opens it at an unknown moment
+ * between the two o, so it ends at one between the two e; what comes between both certainly counts:
+ *
+ *     openedAt o....o heldFrom =========== e....e end ---> time
+ */
 interface LastInterval extends Pick<Interval, 'openedAt'> {
   /** From then until the end's earliest time, it certainly holds what came. */
   readonly heldFrom: number;
