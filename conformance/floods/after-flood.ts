@@ -58,8 +58,10 @@ async function requestOthers(
   let isThrottled = false;
   const flooded = bucket === 'address' ? undefined : bucket;
   for (const endpoint of limitedEndpoints) {
-    // Without a control port, only floods of sends test pairs of endpoints of which one sends.
-    const isCostly = isSending(endpoint) && !isSending(bucket) && !t.hasControl;
+    // Without a control port, only floods of sends test pairs of endpoints of which one sends. But
+    // the polls for tasks were flooded before received messages, so one send shows what those affect.
+    const isNeeded = bucket === 'received' && endpoint === 'send';
+    const isCostly = isSending(endpoint) && !isSending(bucket) && !t.hasControl && !isNeeded;
     if (endpoint === flooded || isCostly) continue;
     if (endpoint === 'tasks' && account.sims.length === 0) continue;
     // An endpoint that was flooded earlier is empty because of its own limit.

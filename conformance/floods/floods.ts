@@ -45,7 +45,7 @@ export interface Flood {
 }
 
 /** Requests beyond the limit, so that a wrong count of simultaneous requests shows. */
-const surplus = 4;
+const surplus = 3;
 /** If none is refused, the flood goes on to this many beyond the limit. */
 const mostSurplus = 20;
 /** The time from the first request to the others: their tokens return at different seconds. */

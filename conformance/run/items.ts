@@ -83,9 +83,15 @@ export function isFlood({ fullBuckets }: Recording): boolean {
   return fullBuckets !== undefined;
 }
 
-/** The flood of the address comes first: its 429s must not affect calls with a key. */
+/**
+ * The flood of the address comes first: its 429s must not affect calls with a key. Each later flood
+ * asks the endpoints that are not flooded yet, and a request for received messages costs nothing.
+ */
+const firstFloods: readonly (Bucket | undefined)[] = ['address', 'tasks', 'received'];
+
 function floodRank({ fullBuckets }: Recording): number {
-  return fullBuckets?.[0] === 'address' ? 0 : 1;
+  const rank = firstFloods.indexOf(fullBuckets?.[0]);
+  return rank < 0 ? firstFloods.length : rank;
 }
 
 function itemOfRecordings(recordings: readonly Recording[], groups: Groups): Item {
