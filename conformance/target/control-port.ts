@@ -86,7 +86,10 @@ export class ControlPort {
     });
   }
 
-  /** Calls an operation that must succeed, otherwise throws a ControlFailed. Returns its JSON object, or `{}`. */
+  /**
+   * Calls an operation that must succeed, otherwise throws a ControlFailed. Returns its JSON object,
+   * or `{}`.
+   */
   async must(operation: string, args: OperationArguments = {}): Promise<Record<string, unknown>> {
     const reply = await this.call(operation, args);
     if (reply.status < 200 || reply.status > 299) throw this.failed(operation, reply);
