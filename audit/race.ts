@@ -18,9 +18,9 @@ import {
 
 export interface Race {
   readonly sent: readonly AuditedExchange[];
-  /** Every version that remains lets at least this many of them pass one by one. */
+  /** One by one, at least this many of them would have passed; 0 if that is unknown. */
   readonly least: number;
-  /** No version that remains lets more of them pass one by one. */
+  /** One by one, at most this many of them would have passed. */
   readonly most: number;
   readonly passed: number;
 }

@@ -206,7 +206,9 @@ export function refereeText(
     lines.push(`Intents: ${accepted} accepted, ${refused} refused for good, ${open} left open.`);
   for (const { what } of notices) lines.push(`Note: ${what}.`);
   if (unattributable > 0)
-    lines.push(`${counted(unattributable, 'send')} of no certain message: no rule fails by it.`);
+    lines.push(
+      `${counted(unattributable, 'send')} cannot be attributed to one message, which fails no rule.`,
+    );
   return `${lines.join('\n')}\n`;
 }
 

@@ -87,13 +87,14 @@ export function isAccepted({ reply }: ClientExchange): boolean {
 }
 
 /*
- * What a reply says of its send. Of a reply that the client did not see, only the lines of the
- * service hold; `isUnresolved` then holds for each.
+ * What each reply says of its send. If the client did not see it, only the column of the service
+ * holds, and `isUnresolved`.
  *
  *     status               service                        client
  *     200, 202             isAccepted, mayBeAccepted      isConfirmed
  *     400 to 405, 415      refusedForGood                 isRefusal
  *     429                                                 isRefusal, isUnresolved
+ *     other 4xx                                           isRefusal
  *     503 device_inactive                                 isRefusal, isUnresolved, isInactive
  *     other 5xx, none (0)  mayBeAccepted                  isUnresolved
  */

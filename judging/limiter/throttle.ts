@@ -150,7 +150,7 @@ function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
     (refusal.sentAt - minuteMs >= knownSince && passedBefore(bucket, refusal) >= limit);
   const startedFull =
     (trace.recorded === undefined && wasFull(bucket, granted)) || refusals.some(isJudged);
-  const advice = 'leave a minute between two runs, or add --timeout 2m';
+  const advice = 'leave a minute between two runs, with --timeout 2m';
   if (startedFull && granted.length > 0) findings.exercised += 1;
   else findings.lack(`a bucket that was full at the start: ${advice}`);
 }
