@@ -11,10 +11,10 @@ const shards = [{ index: 0 }, { index: 1 }] as unknown as readonly [Shard, Shard
 /** `a0` is served by shard 0, `a1` by shard 1. */
 const ownerOf = (accountId: string) => shards[accountId.endsWith('1') ? 1 : 0];
 
-function joined(name: OperationName, bodies: readonly unknown[], limit?: number): unknown {
+function joined(name: OperationName, bodies: readonly unknown[], bounds = {}): unknown {
   const how = operations.find((each) => each.name === name)?.fleet.joined;
   if (how === undefined) throw new Error(`${name} has no join`);
-  return joinBodies(bodies, how, { shards, ownerOf, limit });
+  return joinBodies(bodies, how, { shards, ownerOf, ...bounds });
 }
 
 const early = '2026-01-01T00:00:00.000Z';
@@ -175,7 +175,9 @@ test('inbound messages: the newest of all accounts first, and as many as asked f
   expect(joined('sims.allReceived', [both, both])).toEqual({
     received: [received('a1', late), received('a0', early)],
   });
-  expect(joined('sims.allReceived', [both, both], 1)).toEqual({ received: [received('a1', late)] });
+  expect(joined('sims.allReceived', [both, both], { limit: 1 })).toEqual({
+    received: [received('a1', late)],
+  });
 });
 
 test('a fault has one condition, and counts what it did on every shard', () => {
@@ -224,7 +226,9 @@ test('requests: numbers of the fleet, the newest first, and as many as asked for
   expect(joined('requests.list', bodies)).toEqual({
     requests: [request(4, late, 2), request(2, early), request(3, early)],
   });
-  expect(joined('requests.list', bodies, 1)).toEqual({ requests: [request(4, late, 2)] });
+  expect(joined('requests.list', bodies, { limit: 1 })).toEqual({
+    requests: [request(4, late, 2)],
+  });
 });
 
 test('an entry of the HAR file has the number of the request in the list of requests', () => {
@@ -328,6 +332,33 @@ test('the referee: the worst verdict, all findings, and numbers of the fleet eve
       intents: { accepted: 2, refused: 0, open: 0 },
     });
   }
+});
+
+test('the referee: `most` bounds the findings of all shards, not the notices', () => {
+  const finding = { what: 'x', exchanges: [1] };
+  const report = {
+    notices: [{ what: 'a', exchanges: [1] }],
+    rules: [{ id: 'CLIENT-2', verdict: 'failed', found: 2, findings: [finding] }],
+  };
+  expect(joined('referee.report', [report, report], { most: 1 })).toEqual({
+    notices: [
+      { what: 'a', exchanges: [2] },
+      { what: 'a', exchanges: [3] },
+    ],
+    rules: [
+      { id: 'CLIENT-2', verdict: 'failed', found: 4, findings: [{ what: 'x', exchanges: [2] }] },
+    ],
+  });
+});
+
+test('the referee: the time until a new report is that of one shard', () => {
+  const [outdated, recent] = [{ exchanges: 1, again_in_ms: 2_000 }, { exchanges: 1 }];
+  for (const second of [outdated, recent])
+    expect(joined('referee.report', [outdated, second])).toEqual({
+      exchanges: 2,
+      again_in_ms: 2_000,
+    });
+  expect(joined('referee.report', [recent, recent])).toEqual({ exchanges: 2 });
 });
 
 test('a world: its keys and numbers are those of each shard, its messages add up', () => {

@@ -30,6 +30,8 @@ export interface Joining {
   readonly ownerOf: (accountId: string) => Shard;
   /** How many entries a sorted list has at most. */
   readonly limit?: number | undefined;
+  /** How many entries a list has at most that is declared with `upTo: 'most'`. */
+  readonly most?: number | undefined;
 }
 
 /** `bodies`: one parsed JSON body for each shard, in their order. */
@@ -95,14 +97,15 @@ function addByPosition(lists: ListsOfShards): Json {
 }
 
 function joinLists(lists: ListsOfShards, how: AnyFields, joining: Joining): Json {
-  const { all, newest, oldest } = how;
+  const { all, newest, oldest, upTo } = how;
   const entries =
     all !== undefined
       ? lists.flatMap((list, index) =>
           (list ?? []).map((entry) => withFleetNumbers(entry, all, index, lists.length)),
         )
       : joinCommon(lists, how, joining);
-  if (newest === undefined && oldest === undefined) return entries;
+  if (newest === undefined && oldest === undefined)
+    return upTo === undefined ? entries : entries.slice(0, joining.most);
   const timeOf = (entry: Json) => Date.parse(String(fieldsOf(entry)[String(newest ?? oldest)]));
   const direction = newest === undefined ? 1 : -1;
   entries.sort((a, b) => direction * (timeOf(a) - timeOf(b)));

@@ -19,7 +19,7 @@ import {
   type ShardRequest,
 } from '../ask.ts';
 import { type ChangeOptions, Changes } from '../changes.ts';
-import { joinBodies, openEvents } from '../join.ts';
+import { type Joining, joinBodies, openEvents } from '../join.ts';
 import { Owners, type OwnersOptions } from '../owners.ts';
 import { refuseInexact } from '../refusals.ts';
 import type { FleetParts } from '../routes.ts';
@@ -44,6 +44,9 @@ interface Call {
   /** The same request, as a shard gets it. */
   readonly shardRequest: ShardRequest;
 }
+
+/** How long the lists may be that an operation asks for. */
+type ListBounds = Pick<Joining, 'limit' | 'most'>;
 
 /** How the replies of all shards become one. */
 interface Merging {
@@ -215,18 +218,18 @@ export class WideWorld {
     const refusal = replies.find(({ status }) => status !== 200);
     if (refusal !== undefined) return passedReply(refusal);
     const query = Object.fromEntries(new URLSearchParams(request.query));
-    const { limit } = (operation.input?.safeParse(query).data ?? {}) as { limit?: number };
-    return okReply(await complete(this.#joinReplies(operation, replies, limit) as object));
+    const bounds = (operation.input?.safeParse(query).data ?? {}) as ListBounds;
+    return okReply(await complete(this.#joinReplies(operation, replies, bounds) as object));
   }
 
   #joinReplies(
     { fleet: { joined = 'equal' } }: Operation,
     replies: readonly ShardReply[],
-    limit?: number,
+    { limit, most }: ListBounds = {},
   ) {
     const bodies = replies.map(({ body }) => JSON.parse(body) as unknown);
     const { shards } = this.#parts;
-    return joinBodies(bodies, joined, { shards, ownerOf: this.#owners.ownerOf, limit });
+    return joinBodies(bodies, joined, { shards, ownerOf: this.#owners.ownerOf, limit, most });
   }
 
   /** Every shard has the keys of the start, and only the owner those that were created later. */

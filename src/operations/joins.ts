@@ -30,7 +30,8 @@ type JoinOfPresent<T> = number extends T
  * `all`: the entries of every shard. Its value lists the paths of fields with a request's number,
  * which is replaced by the number in the fleet. `by`: every shard lists the same entries, which
  * this field identifies. An entry with an `account_id` comes from the shard that serves the
- * account; the others are joined by `fields`. `newest`, `oldest`: the field to sort by.
+ * account; the others are joined by `fields`. `newest`, `oldest`: the field to sort by; the input's
+ * `limit` then bounds the list. `upTo`: the field of the input that bounds a list that is not sorted.
  */
 export type ListJoin<Entry, Field = keyof Entry & string> =
   | (number extends Entry ? 'sum' : never)
@@ -38,7 +39,7 @@ export type ListJoin<Entry, Field = keyof Entry & string> =
       | { readonly all: 'unchanged' | readonly (Field | `${string}.${string}`)[] }
       | { readonly by: Field; readonly fields: Join<Entry> }
       | (Entry extends { readonly account_id: string } ? { readonly by: 'account_id' } : never)
-    ) & { readonly newest?: Field; readonly oldest?: Field });
+    ) & { readonly newest?: Field; readonly oldest?: Field; readonly upTo?: 'most' });
 
 /** Any join, as the fleet reads it. */
 export type AnyJoin = string | readonly string[] | { readonly [field: string]: AnyJoin };

@@ -89,6 +89,24 @@ test('a list is as long as asked for, and the HAR file has the numbers of the li
   expect(inHar.sort()).toEqual(numbers.sort());
 });
 
+test('the referee shows as many findings of each rule as asked for', async () => {
+  await pair.control('POST', '/control/reset');
+  const body = JSON.stringify({ to: '+12025550123', message: 'Hi', request_id: '' });
+  for (const { api_key: key } of pair.one.ready.accounts)
+    for (let times = 0; times < 3; times++)
+      await pair.service({ method: 'POST', path: sendPaths.send, key, body });
+  const [one, fleet] = (await pair.control('GET', '/control/referee?most=1')).map((answer) =>
+    JSON.parse(answer?.body ?? '').rules.map(
+      ({ found, findings }: { found: number; findings: readonly unknown[] }) => [
+        found,
+        findings.length,
+      ],
+    ),
+  );
+  expect(Math.max(...one.flat())).toBeGreaterThan(2);
+  expect(fleet).toEqual(one);
+});
+
 test('a number of the pool that came later shows the queue of all shards, and is changed', async () => {
   await pair.control('POST', '/control/reset');
   for (const { device_id: id } of pair.one.ready.pool)

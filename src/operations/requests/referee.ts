@@ -40,6 +40,7 @@ const querySchema = z.strictObject({
     'Also accepts an earlier report, so that asking again and again costs little: a report on all of 10,000 requests is made every 20 s while more come.',
   ),
 });
+
 const inputSchema = querySchema.prefault({});
 const withIntentsSchema = querySchema
   .extend({
@@ -71,6 +72,7 @@ const exchangeSchema = z
     message_status: z.string().nullable(),
   })
   .meta({ id: 'RefereeExchange' });
+
 const intentSchema = z
   .strictObject({
     account_id: z.string().nullable(),
@@ -82,31 +84,32 @@ const intentSchema = z
     exchanges: z.array(numberSchema).describe('The attempts, in order.'),
   })
   .meta({ id: 'RefereeIntent' });
+
+const findingSchema = z
+  .strictObject({
+    account_id: z.string().nullable(),
+    endpoint: z.string().nullable(),
+    what: z.string(),
+    exchanges: z.array(numberSchema).describe('Their numbers in the list of requests.'),
+    to: z.string().nullable().describe('The recipient of its first request.'),
+    text: z.string().nullable().describe('The first characters of its message.'),
+  })
+  .meta({ id: 'RefereeFinding' });
+
+const ruleSchema = z
+  .strictObject({
+    id: z.enum(clientRules.map(({ id }) => id)),
+    level: z.enum(['must', 'should']),
+    verdict: z.enum(['passed', 'failed', 'advice', 'not_exercised']),
+    exercised: z.int().describe('How often it could have been broken.'),
+    found: z.int().exactOptional().describe('How many findings there are, with `most`.'),
+    findings: z.array(findingSchema),
+  })
+  .meta({ id: 'RefereeRule' });
+
 export const reportJsonSchema = z
   .strictObject({
-    rules: z.array(
-      z
-        .strictObject({
-          id: z.enum(clientRules.map(({ id }) => id)),
-          level: z.enum(['must', 'should']),
-          verdict: z.enum(['passed', 'failed', 'advice', 'not_exercised']),
-          exercised: z.int().describe('How often it could have been broken.'),
-          found: z.int().exactOptional().describe('How many findings there are, with `most`.'),
-          findings: z.array(
-            z
-              .strictObject({
-                account_id: z.string().nullable(),
-                endpoint: z.string().nullable(),
-                what: z.string(),
-                exchanges: z.array(numberSchema).describe('Their numbers in the list of requests.'),
-                to: z.string().nullable().describe('The recipient of its first request.'),
-                text: z.string().nullable().describe('The first characters of its message.'),
-              })
-              .meta({ id: 'RefereeFinding' }),
-          ),
-        })
-        .meta({ id: 'RefereeRule' }),
-    ),
+    rules: z.array(ruleSchema),
     notices: z
       .array(z.strictObject({ what: z.string(), exchanges: z.array(numberSchema) }))
       .describe('What breaks no rule but must be heard: why not all was judged, a broken replay.'),
@@ -125,16 +128,20 @@ export const reportJsonSchema = z
   })
   .meta({ id: 'RefereeReport' });
 export type RefereeReportJson = Readonly<z.output<typeof reportJsonSchema>>;
+
+/** How a wide world joins the reports of its shards. */
 const ruleJoin = {
   ...eachOf(['id', 'level'], 'equal'),
   verdict: 'verdict',
   ...eachOf(['exercised', 'found'], 'sum'),
-  findings: { all: ['exchanges'] },
+  findings: { all: ['exchanges'], upTo: 'most' },
 } as const;
 const reportJoin = {
   notices: { all: ['exchanges'] },
   intents: eachOf(['accepted', 'refused', 'open'], 'sum'),
-  ...eachOf(['unattributable', 'exchanges', 'again_in_ms'], 'sum'),
+  ...eachOf(['unattributable', 'exchanges'], 'sum'),
+  // Each shard that names a time names the same one.
+  again_in_ms: 'equal',
   rules: { by: 'id', fields: ruleJoin },
   details: { exchanges: { all: ['number'], oldest: 'at' }, intents: { all: ['exchanges'] } },
 } as const;
