@@ -89,12 +89,12 @@ export class Simulator implements RunningWorld, WorldSimulator {
   /** Undefined while this world does not listen; only the first world of a server does. */
   #ports: Ports | undefined;
   onReplaced: (() => void) | undefined;
+  isClosing = false;
   // What the options set.
   readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
   readonly makeSimulation: (settings: Settings, startMs: number) => Simulation;
   readonly #onOverloaded: () => void;
   #onShutdown: (() => void) | undefined;
-  isClosing = false;
   readonly routeOf: RunningWorld['routeOf'] = routeOf;
 
   /**
@@ -134,10 +134,13 @@ export class Simulator implements RunningWorld, WorldSimulator {
       undo.push(() => this.#stop());
       // Replays the journal on this object, which is complete from here on.
       if (this.#worldJournal.begin(startMs, options)) this.#restartCounts();
-      undo.push(() => folder !== undefined && this.hostedWorlds.close());
-      if (folder !== undefined) this.hostedWorlds.restore(folder);
+      if (folder !== undefined) {
+        undo.push(() => this.hostedWorlds.close());
+        this.hostedWorlds.restore(folder);
+      }
     } catch (error) {
-      for (const close of undo.reverse()) void close();
+      // The error of the start is the one that counts: what then fails to close is dropped.
+      for (const close of undo.reverse()) void (async () => close())().catch(() => {});
       throw error;
     }
     this.#countEventsOf(this.simulation, 0);
@@ -154,13 +157,12 @@ export class Simulator implements RunningWorld, WorldSimulator {
     const handled = simulation.handle(request);
     const { journal } = this.#worldJournal;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
+    // The request may have set a nearer deadline, for which a bound clock then wakes.
     if (this.activity.hasAudience) this.wallClock.arm();
     if (write === undefined) return handled.reply;
     // The reply must wait for this write to the journal. A caller that can wait makes the write.
-    if (awaits === undefined) {
-      const failure = write();
-      if (failure !== undefined) throw failure;
-    } else awaits(write);
+    if (awaits !== undefined) awaits(write);
+    else throwIfFailed(write());
     return handled.reply;
   }
 
@@ -299,4 +301,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.activity.close();
     await this.#worldJournal.close();
   }
+}
+
+function throwIfFailed(failure: Error | undefined): void {
+  if (failure !== undefined) throw failure;
 }

@@ -16,6 +16,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { checkpointTaken, nextTurn } from '#verify/testkit/journal-files.ts';
 import { bearer, postTo, sendPaths } from '#verify/testkit/twin/request.ts';
 import { OperationRefused } from '../sim/errors.ts';
+import { Simulation } from '../simulation/simulation.ts';
 import { Simulator } from '../simulator.ts';
 
 let parent: string;
@@ -187,6 +188,26 @@ test('a journal that cannot be played is named, nothing starts, and every journa
   expect(() => start(folder)).toThrow(`${damaged}: line 2 is damaged`);
   await nextTurn();
   expect(readdirSync(folder).filter((name) => name.endsWith('.lock'))).toEqual([]);
+});
+
+test('a start that fails has one error, although its worlds cannot stop either', async () => {
+  const folder = newFolder();
+  const server = start(folder);
+  const world = server.worlds.create({});
+  await server.close();
+  appendFileSync(join(folder, `${world.world_id}.ndjson`), 'x\n');
+  const unhandled = vi.fn();
+  process.on('unhandledRejection', unhandled);
+  class Unstoppable extends Simulation {
+    override stop(): void {
+      throw new Error('cannot stop');
+    }
+  }
+  const simulation = (...how: ConstructorParameters<typeof Simulation>) => new Unstoppable(...how);
+  expect(() => start(folder, { simulation })).toThrow('line 2 is damaged');
+  await nextTurn();
+  process.off('unhandledRejection', unhandled);
+  expect(unhandled).not.toHaveBeenCalled();
 });
 
 test('one process at a time has the folder; a file is not a folder', async () => {
