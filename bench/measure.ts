@@ -6,7 +6,6 @@
  */
 import { UsageError } from '#io/command-error.ts';
 import { whyNoNativeServer } from '#src/http/transport/open-transport.ts';
-import { median } from './load/load-result.ts';
 import { runLoad } from './load/run-load.ts';
 import type { Load, Workload } from './load/workload.ts';
 import type { BenchOptions } from './options.ts';
@@ -131,4 +130,12 @@ export function cpuOf(rounds: readonly Round[]): number {
 /** Replies per second: the median of the rounds. */
 export function throughputOf(rounds: readonly Round[]): number {
   return median(rounds.map(({ load }) => (load.requests / load.durationMs) * 1_000));
+}
+
+/** The middle value, or the mean of the two middle values; NaN for an empty list. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const half = sorted.length >> 1;
+  const upper = sorted[half] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }

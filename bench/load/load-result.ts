@@ -1,6 +1,8 @@
 /** The result of one load, whichever generator made it, and whether a measurement is valid. */
 import { createHistogram } from 'node:perf_hooks';
+import { counted } from '#io/terminal.ts';
 
+/** Replies of one second: below 400; 429; all others, and requests without a reply. */
 export interface Second {
   accepted: number;
   refused: number;
@@ -63,14 +65,6 @@ export class Tally {
   }
 }
 
-/** The middle value, or the mean of the two middle values; NaN for an empty list. */
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const half = sorted.length >> 1;
-  const upper = sorted[half] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
-}
-
 /** A generator that uses more of a core only measures itself. */
 const fullCore = 0.95;
 /** Above this share of late requests the load is not the intended one. */
@@ -88,7 +82,9 @@ export function invalidity(
   const reasons: string[] = [];
   if (requests === 0) reasons.push('no reply arrived');
   if (errors > 0)
-    reasons.push(`${errors} of ${requests} requests failed or were answered unexpectedly`);
+    reasons.push(
+      `${counted(errors, 'request')} got no reply or an unexpected one; ${counted(requests, 'reply', 'replies')} arrived`,
+    );
   if (!isOpenLoop) return reasons;
   const cores = Math.max(...loads.map((load) => load.generatorCores));
   if (cores >= fullCore)

@@ -150,7 +150,8 @@ test('a load without problems is valid', () => {
 
 test.each([
   [{ requests: 0 }, 'no reply arrived'],
-  [{ errors: 1 }, '1 of 1000 requests failed'],
+  [{ errors: 1 }, '1 request got no reply or an unexpected one; 1000 replies'],
+  [{ errors: 7, requests: 0 }, '7 requests got no reply or an unexpected one; 0 replies'],
   [{ late: 11 }, 'sent 11 of 1000 requests later than intended'],
   [{ dropped: 1 }, '1 requests found no free connection'],
   [{ generatorCores: 0.97 }, 'the generator was saturated'],

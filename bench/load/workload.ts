@@ -3,6 +3,15 @@
  * a text that differs from request to request, such as the `request_id`. The text is overwritten
  * for each request. Building every request anew would halve the generator's speed.
  */
+import { servicePaths } from '#contract/routes.ts';
+
+/** All texts of a slot have the same length. */
+export interface Slot {
+  /** The text in path or body that is overwritten. */
+  readonly placeholder: string;
+  /** The text of the n-th request, counted from 0. */
+  readonly textOf: (n: number) => string;
+}
 
 export interface RequestTemplate {
   readonly method: 'GET' | 'POST';
@@ -16,18 +25,10 @@ export interface RequestTemplate {
 export function sendTemplate(apiKey: string, fields: object) {
   return {
     method: 'POST',
-    path: '/api/v1/sms/send/',
+    path: servicePaths.send,
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(fields),
   } as const;
-}
-
-/** All texts of a slot have the same length. */
-export interface Slot {
-  /** The text in path or body that is overwritten. */
-  readonly placeholder: string;
-  /** The text of the n-th request, counted from 0. */
-  readonly textOf: (n: number) => string;
 }
 
 export interface Workload {

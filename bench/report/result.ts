@@ -1,8 +1,8 @@
 /**
  * The result of a bench run. Written as it is, it is the JSON report; the other reports read it.
  */
-import { invalidity, median } from '../load/load-result.ts';
-import { cpuOf, type Measurement, type Round, throughputOf } from '../measure.ts';
+import { invalidity } from '../load/load-result.ts';
+import { cpuOf, type Measurement, median, type Round, throughputOf } from '../measure.ts';
 import type { AuditRun } from '../recount.ts';
 import { type Figures, judged, type Slo } from '../slo.ts';
 
