@@ -114,10 +114,10 @@ export class Fleet {
     // HAProxy, which binds the port that was held for it.
     const plan = this.#routerPlan(port);
     const haproxy = new Haproxy(plan, env, notice);
-    const [first, ...others] = this.#supervisors.map(({ shard }) => shard) as [Shard, ...Shard[]];
-    const parts = { shards: [first, ...others], routes: new Routes(haproxy), haproxy } as const;
+    const shards = this.#supervisors.map(({ shard }) => shard) as [Shard, ...Shard[]];
+    const parts = { shards, routes: new Routes(haproxy), haproxy };
     await release();
-    const readyFile = { ...first.life.ready, base_url: baseUrl, pid: process.pid };
+    const readyFile = { ...shards[0].life.ready, base_url: baseUrl, pid: process.pid };
     if (printTo !== undefined) {
       await this.#readRoutes(parts, baseUrl);
       writeRouterFiles({ ...plan, folder: resolve(printTo) }, haproxy.maps);
@@ -204,12 +204,16 @@ export class Fleet {
   /** Fills HAProxy's maps. Returns the wide world, if the first world is one. */
   async #readRoutes(parts: FleetParts, baseUrl: string): Promise<WideWorld | undefined> {
     await Promise.all(parts.shards.map((shard) => parts.routes.readShard(shard)));
-    const { wide, journalDir } = this.#options;
-    if (wide === undefined) return undefined;
+    const { wide } = this.#options;
+    return wide && this.#startWide(wide, parts, baseUrl);
+  }
+
+  #startWide({ couplesPool }: WideOptions, parts: FleetParts, baseUrl: string): Promise<WideWorld> {
+    const { journalDir } = this.#options;
     const inJournalDir = (name: string) =>
       journalDir === undefined ? undefined : join(journalDir, name);
     return WideWorld.start(parts, {
-      couplesPool: wide.couplesPool,
+      couplesPool,
       ownersFile: inJournalDir('owners.json'),
       changesFile: inJournalDir('changes.json'),
       baseUrl,
@@ -251,7 +255,7 @@ export class Fleet {
       urlsFor: (host) => urlsForHost(host, { baseUrl, controlUrl }, publicUrl),
       onShutdown,
     });
-    // The port requires a token to be named, even if there is none.
+    // `token` is optional in the fleet's options. `controlPort` wants it named, even as undefined.
     const service = controlPort({ ...control, token: control.token }, answers);
     this.#control = await nodeTransport(service, {
       onInternalError: (error) => notice(String(error)),

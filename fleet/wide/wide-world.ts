@@ -93,8 +93,8 @@ export class WideWorld {
   }
 
   /**
-   * Answers an operation on the world: a few by its name, the others by the scope that it declares
-   * (`InFleet`), and those of an owner by what their path names.
+   * Answers an operation on the world: by the scope that it declares (`InFleet`), and if that is an
+   * owner, by what its path names. A few are answered by their name.
    */
   async answer(
     { operation, id = '' }: FoundOperation,
@@ -166,6 +166,24 @@ export class WideWorld {
     }
   }
 
+  /**
+   * Makes a change on the shards, by default on all of them with the first one before the others.
+   * An operation that changes nothing is asked of that one alone.
+   */
+  async #onShards({ operation, shardRequest }: Call, options: ChangeOptions = {}) {
+    const { first = this.#parts.shards[0] } = options;
+    if (!operation.recorded) return passedReply(await first.ask(shardRequest));
+    return this.#changes.exclusively(async () => {
+      const replies = await this.#changes.make(shardRequest, { ...options, first });
+      const [reply] = replies as readonly [ShardReply];
+      if (reply.status >= 300) return passedReply(reply);
+      if (operation.name === 'simulator.reset') await this.#clock.synchronize();
+      if (operation.fleet.changesRoutes === true) await this.#owners.update();
+      if (operation.fleet.joined === undefined) return passedReply(reply);
+      return changedReply(reply, () => this.#joinReplies(operation, replies));
+    });
+  }
+
   /** An operation on what its path names: the shard that has it answers first. */
   async #answerByTarget(call: Call): Promise<ControlReply> {
     const { operation, id } = call;
@@ -182,11 +200,11 @@ export class WideWorld {
         return this.#onShards(call, { first: await this.#owners.ownerOfKey(id) });
       case 'device_id':
         return this.#askOrChangeSim(call);
-      case 'message_id':
-      case 'world_id':
       // No operation of an owner has these two: they only complete the list for the compiler.
       case 'fault_id':
       case 'number':
+      case 'message_id':
+      case 'world_id':
         return this.#askUntilFound(call);
     }
   }
@@ -257,24 +275,6 @@ export class WideWorld {
     return operation.recorded
       ? this.#onShards(call, { first, requestFor })
       : this.#merged(call, { requestFor });
-  }
-
-  /**
-   * Makes a change on the shards, by default on all of them with the first one before the others.
-   * An operation that changes nothing is asked of that one alone.
-   */
-  async #onShards({ operation, shardRequest }: Call, options: ChangeOptions = {}) {
-    const { first = this.#parts.shards[0] } = options;
-    if (!operation.recorded) return passedReply(await first.ask(shardRequest));
-    return this.#changes.exclusively(async () => {
-      const replies = await this.#changes.make(shardRequest, { ...options, first });
-      const [reply] = replies as readonly [ShardReply];
-      if (reply.status >= 300) return passedReply(reply);
-      if (operation.name === 'simulator.reset') await this.#clock.synchronize();
-      if (operation.fleet.changesRoutes === true) await this.#owners.update();
-      if (operation.fleet.joined === undefined) return passedReply(reply);
-      return changedReply(reply, () => this.#joinReplies(operation, replies));
-    });
   }
 }
 
