@@ -69,6 +69,7 @@ const simulatorTest: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>
     });
     await use(clock);
     const stuck = clock.end();
+    // The reason of a test that ran out of time. One that passed did not need what it left waiting.
     if (stuck !== undefined && task.result?.state === 'fail') throw new Error(stuck);
   },
 });
@@ -84,8 +85,9 @@ export const test: TestAPI<SimulatorFixtures> = refusingIgnoredSettings(simulato
 function refusingIgnoredSettings<T extends TestAPI<SimulatorFixtures>>(own: T): T {
   const extend = own.extend.bind(own) as (...args: unknown[]) => T;
   const refusing = (first: unknown, ...others: unknown[]): T => {
-    const overrides = typeof first === 'object' && first !== null && 'simulatorSettings' in first;
-    const extended = extend(overrides ? { ...first, settingsInForce } : first, ...others);
+    const setsSettings =
+      typeof first === 'object' && first !== null && 'simulatorSettings' in first;
+    const extended = extend(setsSettings ? { ...first, settingsInForce } : first, ...others);
     return refusingIgnoredSettings(extended);
   };
   return Object.assign(own, { extend: refusing });
