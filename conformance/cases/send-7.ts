@@ -220,7 +220,7 @@ async function lastSecondOfMinute(t: Trial): Promise<string | undefined> {
   const { least, most } = t.ahead;
   if (most - least > leastHoldMs / 3) return undefined;
   const intoMs = (t.now() + most) % minuteMs;
-  if (intoMs < most - least) await t.pause(most - least - intoMs, 'the next minute');
+  if (intoMs < most - least) await t.pause(most - least - intoMs, 'a minute that has begun');
   else if (intoMs > minuteMs - leastHoldMs)
     await t.pause(minuteMs - intoMs + most - least, 'the next minute');
   const minuteStart = Math.floor((t.now() + most) / minuteMs) * minuteMs;

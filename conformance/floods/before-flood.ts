@@ -7,16 +7,14 @@ import { minuteMs } from '#contract/time.ts';
 import { type Bucket, isSending } from '../run/budget.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
-import { flood, isRefused, recentRequests } from './limited-requests.ts';
+import { flood, floodWidth, isRefused, recentRequests } from './limited-requests.ts';
 
 /** After this time without requests, every permitted bucket is full. */
 export const fullAgainMs = 2 * minuteMs + 1_000;
-/** Connections that a flood uses at the same time. */
-const atOnce = 16;
 
 /**
  * Waits until a flood may start, opens connections, and sends what must spend no token. True if a
- * user was answered 429 for an unknown reason.
+ * user was answered 429 although the limit left room.
  */
 export async function prepareFlood(
   t: Trial,
@@ -62,22 +60,25 @@ async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
   const intoMs = (t.now() + least) % minuteMs;
   const untilNextMs = minuteMs + middleMs - intoMs;
   const isTooLate = intoMs + most - least > tooLateMs;
-  if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
+  if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the middle of the minute');
   else if (isTooLate && t.target.timeoutMs > untilNextMs)
-    await t.pause(untilNextMs, 'the next minute');
-}
-
-/** Opens connections with unlimited requests, which must not spend from the bucket (LIMIT-7). */
-async function warmUp(t: Trial, account: AccountUnderTest): Promise<void> {
-  for (let round = 0; round < 2; round += 1)
-    await flood(2 * atOnce, () => t.get(paths.stats, account.key));
+    await t.pause(untilNextMs, 'the middle of the next minute');
 }
 
 /**
- * The numbers of calls before the flood of the address, with a valid and with a revoked key. Together
- * they exceed the limit of the user, if a revoked key spends from it, too.
+ * Opens the connections of a flood and uses them a few times, by requests without a limit: they must
+ * not spend from the bucket (LIMIT-7).
  */
+async function warmUp(t: Trial, account: AccountUnderTest): Promise<void> {
+  await flood(4 * floodWidth, () => t.get(paths.stats, account.key));
+}
+
+/** The number of calls with a valid key before the flood of the address. */
 const userTimes = 20;
+/**
+ * The number of calls with a revoked key. If they spend from the user's limit, the calls with the
+ * valid key exceed it.
+ */
 const revokedTimes = documentedLimits.received - userTimes + 5;
 
 /**

@@ -10,13 +10,16 @@ import type { Reply } from '#judging/evidence/reply.ts';
 import { type Bucket, isSending } from '../run/budget.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 
+/** How many requests of a flood are in flight at one time. */
+export const floodWidth = 16;
+
 /**
  * Sends many requests with a bounded number in flight; replies come in the order of the requests.
  */
 export async function flood<T>(
   times: number,
   send: (index: number) => Promise<T>,
-  width = 16,
+  width = floodWidth,
 ): Promise<T[]> {
   const replies: T[] = new Array(times);
   await workOn(replies.keys(), width, async (index) => {
