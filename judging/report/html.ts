@@ -19,14 +19,16 @@ import {
 } from './result.ts';
 import {
   because,
+  curlOf,
   escapeMarkup,
-  factsOf,
   middleCut,
+  replyText,
+  rowsOf,
   type Summary,
   skipReasons,
   verdictName,
 } from './summary.ts';
-import { curlOf, replyText, testedLine } from './text.ts';
+import { testedLine } from './text.ts';
 
 const mostBytes = 1_000_000;
 /** A longer body or reason is cut in its middle. */
@@ -169,7 +171,7 @@ function rankOf(results: readonly Result[]): number {
 }
 
 function caseHtml(result: Result, anchor: string, mostExchanges: number, summary: Summary): string {
-  const rows = factsOf(result, summary).map(
+  const rows = rowsOf(result, summary).map(
     ([name, value]) => `<dt>${name}</dt><dd>${escapeMarkup(value)}</dd>`,
   );
   const { timeline = [] } = result;

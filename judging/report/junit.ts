@@ -5,8 +5,7 @@
  */
 import { secondMs } from '#contract/time.ts';
 import { bySubject, type Result } from './result.ts';
-import { because, escapeMarkup, factsOf, type Summary } from './summary.ts';
-import { curlOf, replyText } from './text.ts';
+import { because, curlOf, escapeMarkup, replyText, rowsOf, type Summary } from './summary.ts';
 
 export function junitReport(summary: Summary): string {
   const suites = bySubject(summary.results);
@@ -62,7 +61,7 @@ function testCase(result: Result, summary: Summary): string {
 /** What a ticket needs: the rule, what was sent and answered, and a command that repeats it. */
 function evidence(result: Result, summary: Summary): string {
   const { subject, timeline = [], before, broken } = result;
-  const facts = [['Rule', summary.sentenceOf(subject)], ...factsOf(result, summary)];
+  const facts = [['Rule', summary.sentenceOf(subject)], ...rowsOf(result, summary)];
   const lines = facts.map(([name, text]) => `${name}: ${text}`);
   lines.push(...timeline.map((line) => `Time: ${line}`));
   for (const exchange of [before, broken]) {

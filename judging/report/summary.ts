@@ -3,6 +3,7 @@
  * reports share.
  */
 import { grouped } from '#io/grouped.ts';
+import { headerOf, type ReportedExchange } from '../evidence/reply.ts';
 import type { Weighed } from './expected.ts';
 import type { Discovered, RuleVerdict } from './outcome.ts';
 import type { Comparison, Result, Verdict } from './result.ts';
@@ -56,9 +57,9 @@ export function because(result: Result): string {
   return (result.reason ?? '').split('\n')[0] ?? '';
 }
 
-/** What a report for people says of a case, besides its exchanges. */
-export function factsOf(result: Result, { weighed }: Summary): [string, string][] {
-  const facts: [string, string | undefined][] = [
+/** The rows of a report for people on one case, besides its exchanges. */
+export function rowsOf(result: Result, { weighed }: Summary): [string, string][] {
+  const rows: [string, string | undefined][] = [
     ['Sends', result.sends],
     ['Demands', result.demands],
     ['Expected', result.expected],
@@ -67,7 +68,7 @@ export function factsOf(result: Result, { weighed }: Summary): [string, string][
     ['Reason', result.reason],
     ['Expected failure', weighed.expected.get(result.id)],
   ];
-  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
 }
 
 /** The reasons why rules' cases were skipped, each with those cases; the most frequent first. */
@@ -80,7 +81,40 @@ export function skipReasons(results: readonly Result[]): [string, Result[]][] {
 export function middleCut(text: string, longest: number): string {
   const leftOut = text.length - longest;
   if (leftOut <= 0) return text;
-  return `${text.slice(0, longest / 2)}… (${leftOut} more) …${text.slice(-longest / 2)}`;
+  const start = text.slice(0, Math.floor(longest / 2));
+  return `${start}… (${leftOut} more) …${text.slice(-Math.ceil(longest / 2))}`;
+}
+
+/** The status, headers and body of the reply, as they came. */
+export function replyText({ failure, status, replyHeaders, replyBody }: ReportedExchange): string {
+  if (failure !== undefined) return `no reply: ${failure}`;
+  const headers = Object.entries(replyHeaders).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP ${status}`, ...headers, '', replyBody].join('\n');
+}
+
+/** The request as a shell command that reads the key from the environment. */
+export function curlOf({ method, url, requestHeaders, requestBody }: ReportedExchange): string {
+  const parts = ['curl -i'];
+  // With `-X HEAD`, curl waits for the body that a reply to GET would have.
+  if (method === 'HEAD') parts.push('--head');
+  else if (method !== 'GET' || requestBody !== undefined) parts.push(`-X ${method}`);
+  parts.push(quoted(url));
+  for (const [name, value] of Object.entries(requestHeaders)) {
+    if (name.toLowerCase() === 'authorization' && value.startsWith('Bearer '))
+      parts.push(`-H "Authorization: Bearer $SMSTWIN_API_KEY"`);
+    // A name with a colon and no value would leave the header out.
+    else parts.push(`-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`);
+  }
+  if (requestBody === undefined) return parts.join(' ');
+  // Else curl calls the body a form.
+  if (headerOf({ headers: requestHeaders }, 'content-type') === undefined)
+    parts.push(`-H 'Content-Type:'`);
+  // Unlike `--data-binary`, it takes `@` as a part of the body and not as the start of a file's name.
+  return [...parts, `--data-raw ${quoted(requestBody)}`].join(' ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Escapes text for XML and HTML; replaces characters that XML 1.0 cannot hold. */

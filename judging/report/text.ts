@@ -1,21 +1,23 @@
-/**
- * The report for people at a terminal: a line as each case ends, then a summary of failures. Also
- * the texts of a request and its reply, which other reports show.
- */
+/** The report for people at a terminal: a line as each case ends, then a summary of failures. */
 import { secondMs } from '#contract/time.ts';
 import { counted, foreignTexts } from '#io/terminal.ts';
 import type { ReportedExchange } from '../evidence/reply.ts';
 import { type Finding, findingsOf, untested } from './outcome.ts';
 import { comparisonLines, type Result, verdicts } from './result.ts';
-import { because, factsOf, middleCut, type Summary, skipReasons } from './summary.ts';
+import { because, middleCut, rowsOf, type Summary, skipReasons } from './summary.ts';
+
+/** A longer reason is cut in its middle, so that a line of progress stays one. */
+const longestReason = 160;
+/** That of the longest verdict, `not_exercised`. */
+const verdictWidth = 13;
+/** A longer body is cut in its middle. */
+const longestBody = 300;
 
 export function progressLine(judged: Result, done: number, total: number): string {
   const result = foreignTexts(judged);
   const share = `${String(done).padStart(String(total).length)}/${total}`;
-  const reason = because(result);
-  const cut = reason.length > 160 ? `${reason.slice(0, 160)}…` : reason;
-  const why = result.verdict === 'passed' ? '' : `  ${cut}`;
-  return `${share}  ${result.verdict.padEnd(13)}  ${result.id}${why}\n`;
+  const why = result.verdict === 'passed' ? '' : `  ${middleCut(because(result), longestReason)}`;
+  return `${share}  ${result.verdict.padEnd(verdictWidth)}  ${result.id}${why}\n`;
 }
 
 export function textReport(judged: Summary): string {
@@ -41,20 +43,29 @@ export function textReport(judged: Summary): string {
     ...section('Could not be determined', undetermined),
   ];
   if (summary.comparison !== undefined) lines.push(...comparisonLines(summary.comparison), '');
-  const passed = summary.rules.filter(({ verdict }) => verdict === 'passed').length;
-  lines.push(
-    `${passed} of ${summary.rules.length} rules passed. Cases: ${verdicts
-      .filter((verdict) => summary.counts[verdict] > 0)
-      .map((verdict) => `${summary.counts[verdict]} ${verdict.replace('_', ' ')}`)
-      .join(', ')}.`,
-    `${summary.baseUrl}: ${summary.sends} ${summary.sendsAre ?? 'sends'}, ${summary.throttled} 429s, ${(summary.durationMs / secondMs).toFixed(1)} s${summary.seed === undefined ? '' : `, seed ${summary.seed}`}.`,
-  );
-  for (const [failure, times] of Object.entries(summary.interruptions))
-    lines.push(`The connection broke ${times} times (${failure}); this counts against no rule.`);
+  lines.push(countsLine(summary), costLine(summary));
+  for (const [failure, times] of Object.entries(summary.interruptions)) {
+    const often = counted(times, 'time');
+    lines.push(`The connection broke ${often} (${failure}); this counts against no rule.`);
+  }
   if (!summary.reachable) lines.push(`${summary.baseUrl} is not reachable.`);
   if (summary.interrupted) lines.push('Interrupted: these are the results so far.');
   lines.push(testedLine(summary));
   return `${lines.join('\n')}\n`;
+}
+
+function countsLine({ rules, counts }: Summary): string {
+  const passed = rules.filter(({ verdict }) => verdict === 'passed').length;
+  const cases = verdicts
+    .filter((verdict) => counts[verdict] > 0)
+    .map((verdict) => `${counts[verdict]} ${verdict.replace('_', ' ')}`);
+  return `${passed} of ${rules.length} rules passed. Cases: ${cases.join(', ')}.`;
+}
+
+function costLine({ baseUrl, sends, sendsAre = 'sends', throttled, ...facts }: Summary): string {
+  const seconds = (facts.durationMs / secondMs).toFixed(1);
+  const seed = facts.seed === undefined ? '' : `, seed ${facts.seed}`;
+  return `${baseUrl}: ${sends} ${sendsAre}, ${throttled} 429s, ${seconds} s${seed}.`;
 }
 
 /** A titled list with an empty line after it; nothing if there is nothing to list. */
@@ -78,46 +89,18 @@ function findingLines({ verdict, results: [result, ...others] }: Finding, summar
   const add = (name: string, text: string) => lines.push(`  ${name.padEnd(9)} ${text}`);
   const rule = summary.sentenceOf(result.subject);
   if (rule !== '') add('Rule', rule);
-  for (const [name, text] of factsOf(result, summary)) add(name, text);
+  for (const [name, text] of rowsOf(result, summary)) add(name, text);
   if (result.broken !== undefined) add('Request', requestLine(result.broken));
   for (const line of result.timeline ?? []) add('Time', line);
   for (const other of others) add('Also', `${other.id}: ${because(other)}`);
   return [...lines, ''];
 }
 
-const longestRequest = 300;
-
 /** The request in one line, because its content explains a broken rule. */
 function requestLine({ method, url, requestBody = '' }: ReportedExchange): string {
-  return `${method} ${pathOf(url)} ${middleCut(requestBody, longestRequest)}`.trimEnd();
+  return `${method} ${pathOf(url)} ${middleCut(requestBody, longestBody)}`.trimEnd();
 }
 
 function pathOf(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : url;
-}
-
-/** The status, headers and body of the reply, as they came. */
-export function replyText({ failure, status, replyHeaders, replyBody }: ReportedExchange): string {
-  if (failure !== undefined) return `no reply: ${failure}`;
-  const headers = Object.entries(replyHeaders).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP ${status}`, ...headers, '', replyBody].join('\n');
-}
-
-/** The request as a shell command that reads the key from the environment. */
-export function curlOf(exchange: ReportedExchange): string {
-  const parts = ['curl -i'];
-  if (exchange.method !== 'GET') parts.push(`-X ${exchange.method}`);
-  parts.push(quoted(exchange.url));
-  for (const [name, value] of Object.entries(exchange.requestHeaders)) {
-    if (name !== 'authorization') parts.push(`-H ${quoted(`${name}: ${value}`)}`);
-    else if (value.startsWith('Bearer ')) parts.push('-H "Authorization: Bearer $SMSTWIN_API_KEY"');
-    else parts.push(`-H ${quoted(`Authorization: ${value}`)}`);
-  }
-  if (exchange.requestBody !== undefined)
-    parts.push(`--data-binary ${quoted(exchange.requestBody)}`);
-  return parts.join(' ');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,3 +1,4 @@
+/** Files of known failures; and the texts of requests, replies and broken connections in reports. */
 import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,6 +6,8 @@ import { afterAll, expect, test } from 'vitest';
 import { run } from '#verify/harness/fake-servers.ts';
 import { expectationsOf, weigh } from './expected.ts';
 import type { Result } from './result.ts';
+import { curlOf, middleCut, type Summary } from './summary.ts';
+import { textReport } from './text.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -98,4 +101,68 @@ test('the reason of a new failure holds no id and no time of the run', () => {
   expect(new Set(runs.map(reasonOf))).toEqual(
     new Set(['read <id> of <id> at <time> (<time>), 429']),
   );
+});
+
+const request = {
+  method: 'POST',
+  url: 'http://x/api/v1/sms/send/',
+  requestHeaders: { 'content-type': 'application/json' },
+  requestBody: '{}',
+  status: 202,
+  replyHeaders: {},
+  replyBody: '',
+  durationMs: 1,
+};
+
+test.each([
+  ['a HEAD has no body to wait for', { method: 'HEAD', requestBody: undefined }, 'curl -i --head '],
+  ['a body that begins with @ is no file', { requestBody: '@x' }, " --data-raw '@x'"],
+  ['a GET with a body stays a GET', { method: 'GET' }, 'curl -i -X GET '],
+  ['a body without a type gets none', { requestHeaders: {} }, " -H 'Content-Type:' "],
+  ['an empty header is sent', { requestHeaders: { 'X-Name': '' } }, " -H 'X-Name;' "],
+  [
+    'the key is read from the environment',
+    { requestHeaders: { Authorization: 'Bearer sk_1…' } },
+    ' -H "Authorization: Bearer $SMSTWIN_API_KEY" ',
+  ],
+])('the command that repeats a request: %s', (_, changed, part) => {
+  expect(curlOf({ ...request, ...changed })).toContain(part);
+});
+
+test('the command that repeats a request adds no header that the request has', () => {
+  for (const name of ['content-type', 'Content-Type'])
+    expect(curlOf({ ...request, requestHeaders: { [name]: 'text/plain' } })).toBe(
+      `curl -i -X POST 'http://x/api/v1/sms/send/' -H '${name}: text/plain' --data-raw '{}'`,
+    );
+});
+
+test('a text that is cut in its middle says how many characters it lacks', () => {
+  for (const longest of [4, 5])
+    expect(middleCut('abcdefgh', longest)).toBe(
+      longest === 4 ? 'ab… (4 more) …gh' : 'ab… (3 more) …fgh',
+    );
+});
+
+test('a connection that broke once broke 1 time', () => {
+  const summary: Summary = {
+    title: 'Conformance',
+    baseUrl: 'http://x',
+    startedAt: '',
+    durationMs: 0,
+    sends: 0,
+    throttled: 0,
+    interruptions: { ECONNRESET: 1, EPIPE: 2 },
+    discovered: { answers: {}, undetermined: {} },
+    sentenceOf: () => '',
+    exitCode: 0,
+    interrupted: false,
+    reachable: true,
+    counts: {} as Summary['counts'],
+    rules: [],
+    results: [],
+    weighed: weigh([], [], []),
+  };
+  const text = textReport(summary);
+  expect(text).toContain('The connection broke 1 time (ECONNRESET);');
+  expect(text).toContain('The connection broke 2 times (EPIPE);');
 });
