@@ -21,8 +21,10 @@ const executable = (sea as Executable | undefined)?.isSea() ? (sea as Executable
 /** True in the single executable, which is the program's only file. */
 export const isExecutable = executable !== undefined;
 
+// Files.
+
 /** The names of the files in a folder, without the folder. */
-export function shippedNames(folder: string): readonly string[] {
+function shippedNames(folder: string): readonly string[] {
   if (!isExecutable) return readdirSync(new URL(`./${folder}/`, import.meta.url));
   return (JSON.parse(shippedFile('names').toString()) as string[])
     .filter((name) => name.startsWith(`${folder}/`))
@@ -30,7 +32,7 @@ export function shippedNames(folder: string): readonly string[] {
 }
 
 /** The content of a file; `name` may include its folder. */
-export function shippedFile(name: string): Buffer {
+function shippedFile(name: string): Buffer {
   if (executable !== undefined) return Buffer.from(executable.getRawAsset(name));
   return readFileSync(new URL(`./${name}`, import.meta.url));
 }
@@ -44,20 +46,22 @@ export function shippedPath(name: string): string {
   return join(folder, name);
 }
 
+// The version.
+
 let version: string | undefined;
 
 export function smstwinVersion(): string {
-  version ??= readVersion();
-  return version;
-}
-
-function readVersion(): string {
-  // The build writes every module directly into `dist/`, so both are one folder down.
+  if (version !== undefined) return version;
+  // The build writes every module into `dist/`, and in a checkout this file is in `io/`:
+  // `package.json` is one folder up from either.
   const text = isExecutable
     ? shippedFile('package.json').toString()
     : readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  ({ version } = JSON.parse(text) as { version: string });
+  return version;
 }
+
+// The page.
 
 /** A file of the page, as `page/build/bundle.ts` makes it. */
 export interface PageFile {
