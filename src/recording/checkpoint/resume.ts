@@ -41,7 +41,10 @@ export interface ResumeOptions {
 export interface Run {
   /** The simulated time at the start; undefined for a new file. */
   readonly startedAtMs: number | undefined;
-  /** Replays the file, reports an incomplete last line, and continues to record. */
+  /**
+   * Restores the checkpoint, replays the inputs after it, reports an incomplete last line, and goes
+   * on to record: appends to the file, and writes checkpoints as it grows.
+   */
   resume(simulator: ReplayTarget, options: ResumeOptions): FileJournal;
   /** Unlocks the file if the run fails to start. */
   abandon(): void;
@@ -80,26 +83,26 @@ export function openRun(path: string, settings: Settings, options: RunOptions): 
 }
 
 function resume(
-  { path, unlock, lines, header: recorded }: FoundJournal,
+  { path, unlock, lines, header: recordedHeader }: FoundJournal,
   simulator: ReplayTarget,
   { journalMaxBytes, onNotice, hosted, keyDigests }: ResumeOptions & RunOptions,
 ): FileJournal {
   const { wallClock, simulation } = simulator;
   let inputs = 0;
-  if (lines !== undefined && recorded !== undefined) {
+  if (lines !== undefined && recordedHeader !== undefined) {
     wallClock.hold();
-    inputs = replayExactly(simulator, lines, recorded, path);
+    inputs = replayExactly(simulator, lines, recordedHeader, path);
   }
   const files = journalFiles(path);
-  removeLeftovers(files, recorded?.checkpoint);
+  removeLeftovers(files, recordedHeader?.checkpoint);
   const journal = new FileJournal(path, files, unlock);
   if (lines?.isTruncated === true) {
     journal.truncate(lines.wholeBytes);
     onNotice?.(`${path}: the last line is incomplete and was ignored`);
   }
   const startedAtMs = simulation.clock.now();
-  const header = recorded ?? headerOf(simulator.settings, startedAtMs, hosted, keyDigests);
-  if (recorded === undefined) journal.begin(header);
+  const header = recordedHeader ?? headerOf(simulator.settings, startedAtMs, hosted, keyDigests);
+  if (recordedHeader === undefined) journal.begin(header);
   if (journalMaxBytes !== Number.POSITIVE_INFINITY) {
     const takeState = () => checkpointState(simulator);
     const plan = { path, files, journal, header, inputs, takeState, onNotice };

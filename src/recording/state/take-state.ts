@@ -28,6 +28,7 @@ import {
   type StatePart,
 } from './state-format.ts';
 
+/** With the tables of this store, which a Message needs. */
 type Chunk = Registry['messages']['rows']['chunks'][number];
 
 /** Messages in one part: reading them takes about a millisecond. */
@@ -70,7 +71,7 @@ export class StateImage {
   readonly #copies = new Map<Chunk, Chunk>();
   readonly #groups: readonly BatchGroup[];
   /** For each group, the blocks of arrival numbers of each of its batches. */
-  readonly #members: readonly (readonly Iterable<Float64Array>[])[];
+  readonly #arrivalBlocks: readonly (readonly Iterable<Float64Array>[])[];
 
   /** `cohorts` and `removed`: the cohorts and the removed SIMs that messages refer to. */
   constructor(saved: SavedParts, cohorts: Iterable<Cohort>, removed: Iterable<Device>) {
@@ -82,7 +83,9 @@ export class StateImage {
     const images = devices.map(({ work }) => work.image);
     this.unbatched = unbatchedIn(images);
     this.#groups = images.flatMap(groupsOf);
-    this.#members = this.#groups.map(({ batches }) => batches.map(({ arrivals }) => arrivals));
+    this.#arrivalBlocks = this.#groups.map(({ batches }) =>
+      batches.map(({ arrivals }) => arrivals),
+    );
     const batchIndexes = new Map(
       this.#groups.flatMap(({ batches }, index) => batches.map((batch) => [batch, index])),
     );
@@ -116,7 +119,7 @@ export class StateImage {
   /** The parts that follow the head. Each is made when the reader asks for it. */
   *parts(): Generator<StatePart> {
     yield* this.#messageParts();
-    for (const [batch, lists] of this.#members.entries()) {
+    for (const [batch, lists] of this.#arrivalBlocks.entries()) {
       for (const blocks of lists)
         for (const block of blocks) yield { members: [{ batch, arrivals: [...block] }] };
     }
@@ -136,20 +139,20 @@ export class StateImage {
   /** All messages as they are now. */
   get messages(): SavedMessages {
     const messages = noMessages();
-    const rows = { first: 0, limit: rowsPerChunk };
-    for (const chunk of this.#chunks) addRows(messages, chunk, rows, this.#indexes);
+    for (const chunk of this.#chunks) addRows(messages, chunk, this.#indexes);
     return messages;
   }
 
   *#messageParts(): Generator<StatePart> {
     for (const chunk of this.#chunks) {
-      for (let row = 0; row >= 0; ) {
+      let row = 0;
+      do {
         const messages = noMessages();
         // Looked up for each part: the chunk may have changed, and so been copied, since the last.
         const current = this.#copies.get(chunk) ?? chunk;
-        row = addRows(messages, current, { first: row, limit: rowsPerPart }, this.#indexes);
+        row = addRows(messages, current, this.#indexes, row, rowsPerPart);
         yield { messages };
-      }
+      } while (row >= 0);
       this.#releaseChunk(chunk);
     }
   }
@@ -172,8 +175,9 @@ function noMessages(): SavedMessages {
 function addRows(
   messages: SavedMessages,
   chunk: Chunk,
-  { first, limit }: { readonly first: number; readonly limit: number },
   indexes: ObjectIndexes,
+  first = 0,
+  limit = rowsPerChunk,
 ): number {
   const { columns } = chunk;
   let row = chunk.firstRowFrom(first);

@@ -108,7 +108,7 @@ export class Registry {
     return account;
   }
 
-  /** Adds an account as it is, new or restored; so do the other methods `add…`. */
+  /** Lists an account that exists, new or restored: draws and refuses nothing. */
   addAccount(account: Account): void {
     assert(!this.accounts.has(account.accountId), 'no two accounts have one id');
     this.accounts.set(account.accountId, account);
@@ -159,6 +159,7 @@ export class Registry {
     return key;
   }
 
+  /** Lists a key that exists, new or restored: draws and refuses nothing. */
   addKey(key: ApiKey): void {
     assert(!this.keys.has(key.keyId), 'no two keys have one id');
     key.account.keys.push(key);
@@ -190,7 +191,7 @@ export class Registry {
     return this.#createDevice(number, undefined, this.#poolIds, {});
   }
 
-  /** Adds a device that has no actor yet. */
+  /** Lists a device that exists and has no actor yet: draws and refuses nothing. */
   addDevice(device: Device): void {
     assert(!this.devices.has(device.deviceId), 'no two SIMs have one id');
     assert(!this.#devicesByNumber.has(device.number), 'no two SIMs have one number');
@@ -253,6 +254,7 @@ export class Registry {
     return received;
   }
 
+  /** Lists a received message that exists, new or restored. */
   addReceived(account: Account, received: ReceivedMessage): void {
     account.received.push(received);
   }

@@ -19,7 +19,7 @@ export interface Joinable<M> extends Member {
 
 interface Block {
   readonly arrivals: Float64Array;
-  /** The cohort in which each member joined, as an index in `Members.#cohorts`. */
+  /** The cohort in which each member joined, as an index in `MemberList.#cohorts`. */
   readonly cohorts: Uint32Array;
 }
 
@@ -28,7 +28,7 @@ interface Block {
  * arrival numbers, which are never reused, even after a message is forgotten. Stores the cohort of
  * each as well, so that a walk can skip the messages of other cohorts.
  */
-class Members<M extends Joinable<M>> {
+class MemberList<M extends Joinable<M>> {
   readonly #blocks: Block[] = [];
   /** Every cohort in which a member joined. */
   readonly #cohorts: Cohort[] = [];
@@ -51,8 +51,8 @@ class Members<M extends Joinable<M>> {
   }
 
   /**
-   * The arrival numbers from index `first` on, of the members at the time of this call. The
-   * iterable may be read later, because entries never change.
+   * The arrival numbers from index `first` on that are listed at this call. The iterable may be read
+   * later, because entries never change.
    */
   arrivalsFrom(first: number): Iterable<Float64Array> {
     const blocks = this.#blocks.map(({ arrivals }) => arrivals);
@@ -66,7 +66,7 @@ class Members<M extends Joinable<M>> {
   }
 
   /** The first `most` members that are now in these cohorts, in order, from index `first` on. */
-  membersOf(wanted: readonly Cohort[], first: number, most: number): M[] {
+  inCohorts(wanted: readonly Cohort[], first: number, most: number): M[] {
     const found: M[] = [];
     const cohorts = new Set(wanted);
     // A message that left its cohort is still listed with the cohort in which it joined.
@@ -136,8 +136,8 @@ function* partsOf(
 }
 
 export class Batch<M extends Joinable<M>> {
-  /** Another batch may share this list, when only some of the cohorts have moved on to it. */
-  #members: Members<M>;
+  /** Shared with the batch that this one was made from, when only some of its cohorts moved on. */
+  #members: MemberList<M>;
   /** Cohorts that wait here, and cohorts that left in another way since the last poll. */
   cohorts: Cohort[] = [];
   /** The messages of this batch start at this index of `#members`. */
@@ -149,12 +149,16 @@ export class Batch<M extends Joinable<M>> {
 
   /** `members`: messages to copy, or a batch whose list to share. */
   constructor(members: Batch<M> | readonly M[] = [], cohorts: Iterable<Cohort> = []) {
-    this.#members = members instanceof Batch ? members.#members : new Members();
-    if (!(members instanceof Batch)) for (const member of members) this.#members.push(member);
+    const isBatch = members instanceof Batch;
+    this.#members = isBatch ? members.#members : new MemberList();
+    if (!isBatch) for (const member of members) this.#members.push(member);
     for (const cohort of cohorts) this.take(cohort);
   }
 
-  /** The arrival numbers of its present members, in order and in blocks. */
+  /**
+   * The arrival numbers listed at this call, in order and in blocks. Messages that have left may be
+   * among them.
+   */
   get arrivals(): Iterable<Float64Array> {
     return this.#members.arrivalsFrom(this.#first);
   }
@@ -199,7 +203,7 @@ export class Batch<M extends Joinable<M>> {
 
   /** The messages of these cohorts, in order. */
   membersOf(cohorts: readonly Cohort[], most = Number.POSITIVE_INFINITY): M[] {
-    return this.#members.membersOf(cohorts, this.#first, most);
+    return this.#members.inCohorts(cohorts, this.#first, most);
   }
 
   /** Moves the first `most` messages of these cohorts into a new batch. */
@@ -234,7 +238,7 @@ export class Batch<M extends Joinable<M>> {
 
   /** Drops messages that have left, so that a few slow ones do not keep a long list in memory. */
   #thin(): void {
-    const members = new Members<M>();
+    const members = new MemberList<M>();
     for (const member of this.membersOf(this.cohorts)) members.push(member);
     this.#members = members;
     this.#first = 0;
