@@ -8,7 +8,7 @@ import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
-import { type ClientExchange, isAccepted } from '#judging/client/exchange.ts';
+import { type ClientExchange, isAcceptedOrReplayed } from '#judging/client/exchange.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
 import {
   acceptedIn,
@@ -214,7 +214,7 @@ function refusedIn(raw: RawRun): string | undefined {
   const sends = exchanges.filter(isSend);
   const isMisdirected = exchanges.some(({ endpoint, target }) => !endpoint && /send/i.test(target));
   const triesToSend = sends.length > 0 || isMisdirected;
-  if (!triesToSend || sends.some(isAccepted)) return undefined;
+  if (!triesToSend || sends.some(isAcceptedOrReplayed)) return undefined;
   const statuses = [...new Set(sends.map(({ reply }) => reply.status))];
   const hints = statuses.flatMap((status) => hintsOn[status] ?? []);
   const answered = `${counted(sends.length, 'send')} answered ${statuses.join(', ')}`;

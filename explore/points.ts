@@ -10,7 +10,7 @@ import type { EndpointName } from '#contract/limits.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { atOnce } from '#io/event-loop.ts';
 import { getOrAdd } from '#io/grouped.ts';
-import { type ClientExchange, contentOf, messageIdOf } from '#judging/client/exchange.ts';
+import { type ClientExchange, contentOf, messageIdIfAny } from '#judging/client/exchange.ts';
 import { groupingOf } from '#judging/client/intent-grouping.ts';
 import { type Intent, UnclearSends } from '#judging/client/record.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
@@ -94,7 +94,7 @@ function targetName(
 ): string {
   const match = matchRoute(target.split('?', 1)[0] ?? '');
   const id = match?.route.endpoint === 'read' ? match.id : undefined;
-  const send = earlier.find((one) => isSend(one) && messageIdOf(one) === id);
+  const send = earlier.find((one) => isSend(one) && messageIdIfAny(one) === id);
   const name = id === undefined || send === undefined ? target : contentName(send);
   return `${caller.accountName ?? ''} ${method} ${name}`;
 }

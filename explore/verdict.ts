@@ -4,7 +4,7 @@
  */
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
-import { type ClientExchange, isAccepted, isRefusal } from '#judging/client/exchange.ts';
+import { type ClientExchange, isAcceptedOrReplayed, isRefusal } from '#judging/client/exchange.ts';
 import { judge } from '#judging/client/judge.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
 import { type Accepted, acceptedIn, type RawRun, recipientOf, totalOf } from './client-run.ts';
@@ -160,7 +160,7 @@ function miscount(
   const counts = `${found} ${noun} were accepted, and ${wanted} without faults`;
   if (found > wanted) {
     const what = `a message was sent twice: ${counts}; retry under the same request_id`;
-    return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAccepted) }];
+    return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAcceptedOrReplayed) }];
   }
   if (found === wanted) return [];
   const what = `the client ended without an error, but ${counts}; retry what was not accepted, or exit with an error`;

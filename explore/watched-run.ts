@@ -12,7 +12,7 @@ import {
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { UsageError } from '#io/command-error.ts';
-import { type ClientExchange, isAccepted } from '#judging/client/exchange.ts';
+import { type ClientExchange, isAcceptedOrReplayed } from '#judging/client/exchange.ts';
 import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
@@ -141,7 +141,7 @@ function canStrike(
     isSend(one) &&
     one.caller.name === arriving.caller.name &&
     requestIdOf(one) === requestId &&
-    isAccepted(one);
+    isAcceptedOrReplayed(one);
   return !earlier.some(isOriginal);
 }
 

@@ -4,16 +4,14 @@
  * the line and a send have a `request_id`, otherwise by recipient, sender and text.
  */
 import { getOrAdd, grouped } from '#io/grouped.ts';
-import { requestIdOf } from '../evidence/exchange.ts';
+import { requestIdOf, senderNumberOf } from '../evidence/exchange.ts';
 import {
   type ClientExchange,
-  firstAcceptances,
   mayBeStatus,
-  messageIdOf,
+  messageIdIfAny,
   plainText,
   readIdOf,
   sendAtOf,
-  senderOf,
   statusIn,
   unrecorded,
 } from './exchange.ts';
@@ -23,6 +21,7 @@ import {
   type ClientRecord,
   type Finding,
   finding,
+  firstAcceptances,
   type Intent,
   type Judgement,
   type Judges,
@@ -62,7 +61,7 @@ export class ReportedIntents {
         const id = requestIdOf(attempt);
         const name = id === undefined ? undefined : names.of(attempt, id);
         const { to, message } = attempt.fields ?? {};
-        const content = reportedContentOf(to, senderOf(attempt), message);
+        const content = reportedContentOf(to, senderNumberOf(attempt), message);
         this.#add(`content ${content}`, intent);
         if (id === undefined) this.#add(`content without id ${content}`, intent);
         else if (name !== undefined) this.#add(`name ${name}`, intent);
@@ -96,9 +95,9 @@ interface Outcomes {
 function outcomesIn({ reads, endsUndelivered }: ClientRecord): Outcomes {
   const statuses = new Map(reads.map((read) => [readIdOf(read), statusIn(read)]));
   const lastRead = (message: ClientExchange) =>
-    message.lacksBody ? unrecorded : statuses.get(messageIdOf(message) ?? '');
+    message.lacksBody ? unrecorded : statuses.get(messageIdIfAny(message) ?? '');
   const isLost = (message: ClientExchange) => {
-    const id = messageIdOf(message) ?? '';
+    const id = messageIdIfAny(message) ?? '';
     return endsUndelivered?.(id) === true || mayBeStatus(lastRead(message), 'failed');
   };
   return { isLost, lastRead };
@@ -164,7 +163,7 @@ function differingFields(line: ReportedIntent, send: ClientExchange): readonly s
   const isSameTime = line.send_at === undefined || sendAtOf({ fields: line }) === sendAtOf(send);
   return [
     ...(plainNumber(line.to) === send.fields?.['to'] ? [] : ['to']),
-    ...(plainNumber(line.from) === senderOf(send) ? [] : ['from']),
+    ...(plainNumber(line.from) === senderNumberOf(send) ? [] : ['from']),
     ...(plainText(line.message) === plainText(send.fields?.['message']) ? [] : ['message']),
     ...(isSameTime ? [] : ['send_at']),
   ];

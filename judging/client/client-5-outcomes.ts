@@ -4,12 +4,11 @@ import { ReportedIntents } from './client-10-reports.ts';
 import {
   areADayApart,
   type ClientExchange,
-  firstAcceptances,
-  isAccepted,
+  isAcceptedOrReplayed,
   isUnresolved,
   mayBeAccepted,
   mayBeStatus,
-  messageIdOf,
+  messageIdIfAny,
   readIdOf,
   recipientAndTextOf,
   statusIn,
@@ -20,6 +19,7 @@ import {
   type ClientRecord,
   type Finding,
   finding,
+  firstAcceptances,
   type Intent,
   isAttributable,
   type Judgement,
@@ -56,7 +56,7 @@ function sendsOnce({ intents, reads, unclear }: ClientRecord): Judgement {
     judged.map(acceptancesOf),
     (accepted) => accepted.length > 1 && !mayBeSeveral(accepted, unclear),
     (accepted) => {
-      const ids = accepted.map((one) => messageIdOf(one) ?? 'no message_id').join(', ');
+      const ids = accepted.map((one) => messageIdIfAny(one) ?? 'no message_id').join(', ');
       const what = `one message was accepted ${accepted.length} times (${ids}): retry under the same request_id, within 24 h`;
       return finding(what, accepted);
     },
@@ -80,7 +80,7 @@ class FailedReads {
 
   /** True if a read had shown that the message of `accepted` failed when `later` was sent. */
   wereSeen(accepted: ClientExchange, later: ClientExchange): boolean {
-    const id = accepted.lacksBody ? '' : messageIdOf(accepted);
+    const id = accepted.lacksBody ? '' : messageIdIfAny(accepted);
     const read = id === undefined ? undefined : this.#firstById.get(id);
     return read !== undefined && wasKnownTo(later, read);
   }
@@ -193,7 +193,9 @@ function keysOf(send: ClientExchange): string[] {
 
 /** True if the client saw an acceptance or a final refusal. */
 function isSettled(intent: Intent): boolean {
-  const sawAcceptance = intent.attempts.some((attempt) => attempt.isSeen && isAccepted(attempt));
+  const sawAcceptance = intent.attempts.some(
+    (attempt) => attempt.isSeen && isAcceptedOrReplayed(attempt),
+  );
   return sawAcceptance || !isUnresolved(lastAttempt(intent));
 }
 
@@ -223,6 +225,6 @@ function replyText({ isSeen, isGarbled, reply }: ClientExchange): string {
 /** Says that a later send to the same recipient may be the same message; empty if none may. */
 function twiceText(last: ClientExchange, similar: ClientExchange | undefined): string {
   if (!mayBeAccepted(last) || similar === undefined || similar.number <= last.number) return '';
-  const accepted = isAccepted(last) ? 'it was accepted' : 'it may have been accepted';
+  const accepted = isAcceptedOrReplayed(last) ? 'it was accepted' : 'it may have been accepted';
   return `; ${accepted}, and exchange ${similar.number} is a similar send to the same recipient: if both are one message, it was sent twice`;
 }

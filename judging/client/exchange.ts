@@ -8,7 +8,13 @@ import type { TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { dayMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
-import { bodyOf, type Caller, type Exchange, isSend } from '../evidence/exchange.ts';
+import {
+  bodyOf,
+  type Caller,
+  type Exchange,
+  isSend,
+  senderNumberOf,
+} from '../evidence/exchange.ts';
 
 /** Who sent a request, as far as its record shows it. */
 export interface ClientCaller extends Caller {
@@ -76,39 +82,37 @@ function clockChange(earlier: ClientExchange, later: ClientExchange): number {
   return Math.abs((later.dateShiftMs ?? 0) - (earlier.dateShiftMs ?? 0));
 }
 
-/** True if the client saw the whole reply and it says that the message was accepted. */
-export function isConfirmed(exchange: ClientExchange): boolean {
-  return exchange.isSeen && isAccepted(exchange);
-}
-
-/** True if the service accepted the send, whether or not the client saw the reply. */
-export function isAccepted({ reply }: ClientExchange): boolean {
-  return reply.status === 202 || reply.status === 200;
-}
-
 /*
  * What each reply says of its send. If the client did not see it, only the column of the service
  * holds, and `isUnresolved`.
  *
- *     status               service                        client
- *     200, 202             isAccepted, mayBeAccepted      isConfirmed
- *     400 to 405, 415      refusedForGood                 isRefusal
- *     429                                                 isRefusal, isUnresolved
- *     other 4xx                                           isRefusal
- *     503 device_inactive                                 isRefusal, isUnresolved, isInactive
- *     other 5xx, none (0)  mayBeAccepted                  isUnresolved
+ *     status               service                              client
+ *     200, 202             isAcceptedOrReplayed, mayBeAccepted  isConfirmed
+ *     400 to 405, 415      refusedForGood                       isRefusal
+ *     429                                                       isRefusal, isUnresolved
+ *     other 4xx                                                 isRefusal
+ *     503 device_inactive                                       isRefusal, isUnresolved, isInactive
+ *     other 5xx, none (0)  mayBeAccepted                        isUnresolved
  */
+
+/** True if the service accepted the send, now or before, whether or not the client saw the reply. */
+export function isAcceptedOrReplayed({ reply }: ClientExchange): boolean {
+  return reply.status === 202 || reply.status === 200;
+}
+
+/** True if the service accepted the send, or may have: no reply that was recorded says otherwise. */
+export function mayBeAccepted(send: ClientExchange): boolean {
+  const { status } = send.reply;
+  return isAcceptedOrReplayed(send) || status === 0 || (status >= 500 && !saysInactive(send));
+}
+
+/** True if the client saw the whole reply and it says that the message was accepted. */
+export function isConfirmed(exchange: ClientExchange): boolean {
+  return exchange.isSeen && isAcceptedOrReplayed(exchange);
+}
 
 /** Final refusals: the same request would be refused again (CLIENT-8). */
 export const refusedForGood: readonly number[] = [400, 401, 402, 403, 404, 405, 415];
-
-/**
- * True if the client cannot know from this reply whether its message is queued: it must retry, or
- * say that it gives up.
- */
-export function isUnresolved({ reply, isSeen }: ClientExchange): boolean {
-  return !isSeen || reply.status === 429 || reply.status >= 500;
-}
 
 /**
  * A documented refusal that the client saw: the service queued nothing for this request (CLIENT-3).
@@ -118,10 +122,12 @@ export function isRefusal(exchange: ClientExchange): boolean {
   return isSeen && ((reply.status >= 400 && reply.status < 500) || isInactive(exchange));
 }
 
-/** True if the service accepted the send, or may have: no reply that was recorded says otherwise. */
-export function mayBeAccepted(send: ClientExchange): boolean {
-  const { status } = send.reply;
-  return isAccepted(send) || status === 0 || (status >= 500 && !saysInactive(send));
+/**
+ * True if the client cannot know from this reply whether its message is queued: it must retry, or
+ * say that it gives up.
+ */
+export function isUnresolved({ reply, isSeen }: ClientExchange): boolean {
+  return !isSeen || reply.status === 429 || reply.status >= 500;
 }
 
 /** A 503 of a deactivated SIM, whatever the shape of its body; without its body, it may be one. */
@@ -155,6 +161,11 @@ export function isInFlight(earlier: ClientExchange, later: ClientExchange): bool
   return later.number <= earlier.openUntil;
 }
 
+/*
+ * When two sends count as one message. The strictest comparison is that of `contentOf`; looser are
+ * those of recipient and text, and of sender and time.
+ */
+
 /** Equal for sends of one caller that differ at most in their `request_id`. */
 export function contentOf(send: ClientExchange): string {
   const { caller, endpoint, fields, body } = send;
@@ -163,7 +174,7 @@ export function contentOf(send: ClientExchange): string {
   return JSON.stringify([
     caller.name,
     endpoint,
-    senderOf(send),
+    senderNumberOf(send),
     fields['to'],
     text,
     sendAtOf(send),
@@ -199,7 +210,7 @@ export function haveSameRecipientAndText(one: ClientExchange, other: ClientExcha
 }
 
 export function haveSameSenderAndTime(one: ClientExchange, other: ClientExchange): boolean {
-  return senderOf(one) === senderOf(other) && sendAtOf(one) === sendAtOf(other);
+  return senderNumberOf(one) === senderNumberOf(other) && sendAtOf(one) === sendAtOf(other);
 }
 
 /** Equal for all spellings of a time with a zone, and for a missing one and null. */
@@ -212,10 +223,6 @@ export function sendAtOf({ fields }: Pick<ClientExchange, 'fields'>): unknown {
 
 const hasZone = /(?:z|[+-]\d\d:?\d\d)$/i;
 
-export function senderOf({ fields }: ClientExchange): unknown {
-  return fields?.['from'] ?? fields?.['from_number'];
-}
-
 /** The recipient of a send; undefined for a recipient that is not text. */
 export function recipientOf({ fields }: ClientExchange): string | undefined {
   const { to } = fields ?? {};
@@ -223,7 +230,7 @@ export function recipientOf({ fields }: ClientExchange): string | undefined {
 }
 
 /** The reply's `message_id`; undefined if it has none. */
-export function messageIdOf(exchange: ClientExchange): string | undefined {
+export function messageIdIfAny(exchange: ClientExchange): string | undefined {
   const id = bodyOf(exchange)['message_id'];
   return typeof id === 'string' ? id : undefined;
 }
@@ -241,7 +248,7 @@ export function statusIn(exchange: ClientExchange): string {
 }
 
 export function readIdOf(read: ClientExchange): string {
-  return messageIdOf(read) ?? matchRoute(read.target)?.id ?? '';
+  return messageIdIfAny(read) ?? matchRoute(read.target)?.id ?? '';
 }
 
 /** The reads that showed the client a message. */
@@ -249,45 +256,6 @@ export function readsIn(exchanges: readonly ClientExchange[]): readonly ClientEx
   return exchanges.filter(
     ({ endpoint, reply, isSeen }) => endpoint === 'read' && reply.status === 200 && isSeen,
   );
-}
-
-/**
- * The first acceptance of each message: each 202, and each 200 whose message no 202 in the list
- * created. A garbled 202 does not name its message: each such 200 takes the place of a garbled 202.
- */
-export function firstAcceptances(attempts: readonly ClientExchange[]): readonly ClientExchange[] {
-  const [only] = attempts;
-  // Most messages have one attempt, for which no set is made.
-  if (only !== undefined && attempts.length === 1) {
-    return only.reply.status === 202 || (only.reply.status === 200 && hasMessageId(only))
-      ? attempts
-      : [];
-  }
-  const created = firstOfEachId(attempts.filter(({ reply }) => reply.status === 202));
-  const named = created.filter(hasMessageId);
-  const unnamed = created.filter((exchange) => !hasMessageId(exchange));
-  const createdIds = new Set(created.map(messageIdOf));
-  const replays = attempts.filter(
-    (attempt) => attempt.reply.status === 200 && hasMessageId(attempt),
-  );
-  const replayed = firstOfEachId(replays).filter((replay) => !createdIds.has(messageIdOf(replay)));
-  const all = [...named, ...unnamed.slice(replayed.length), ...replayed];
-  return all.sort((a, b) => a.number - b.number);
-}
-
-/** The first of each `message_id`, and all that have none. */
-function firstOfEachId(accepted: readonly ClientExchange[]): readonly ClientExchange[] {
-  const known = new Set<string>();
-  return accepted.filter((exchange) => {
-    const id = messageIdOf(exchange);
-    const isFirst = id === undefined || !known.has(id);
-    if (id !== undefined) known.add(id);
-    return isFirst;
-  });
-}
-
-function hasMessageId(exchange: ClientExchange): boolean {
-  return messageIdOf(exchange) !== undefined;
 }
 
 /** Each exchange with the one before it that has the same caller and key. */

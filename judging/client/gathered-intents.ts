@@ -10,7 +10,7 @@ import {
   contentOf,
   haveSameRecipientAndText,
   haveSameSenderAndTime,
-  isAccepted,
+  isAcceptedOrReplayed,
   isConfirmed,
   isInactive,
   isInFlight,
@@ -85,7 +85,7 @@ export class IdUse {
       this.#unconfirmed ??= new Set();
       this.#unconfirmed.add(intent);
     }
-    if (!isAccepted(send)) {
+    if (!isAcceptedOrReplayed(send)) {
       if (mayBeAccepted(send)) this.#open = { intent, send };
       return;
     }
@@ -198,7 +198,7 @@ export class IntentsOfUnknownKeys {
 }
 
 function hasUnknownKey(exchange: ClientExchange): boolean {
-  return exchange.caller.account === undefined && !isAccepted(exchange);
+  return exchange.caller.account === undefined && !isAcceptedOrReplayed(exchange);
 }
 
 /**

@@ -3,7 +3,8 @@
  * names. The file names an intent by the `request_id`s of its sends.
  */
 import { getOrAdd } from '#io/grouped.ts';
-import { type ClientExchange, recipientAndTextOf, senderOf } from './exchange.ts';
+import { senderNumberOf } from '../evidence/exchange.ts';
+import { type ClientExchange, recipientAndTextOf } from './exchange.ts';
 import { type GatheredIntent, isOver } from './gathered-intents.ts';
 import { linesOf, type ReportedIntent, reportedContentOf } from './intents-file.ts';
 
@@ -31,7 +32,7 @@ export class IntentNames {
   of(send: ClientExchange, id: string): string | undefined {
     const names = this.#ids.get(id);
     if (names === undefined || names.isUnambiguous) return names?.latest;
-    const keys = matchKeys(send.fields?.['to'], senderOf(send), send.fields?.['message']);
+    const keys = matchKeys(send.fields?.['to'], senderNumberOf(send), send.fields?.['message']);
     const closest = keys.find((key) => names.byMatchKey.has(key));
     return names.byMatchKey.get(closest ?? '') ?? names.latest;
   }

@@ -12,7 +12,13 @@ import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { reported } from './client-10-reports.ts';
 import { pace } from './client-11-pace.ts';
-import { type ClientExchange, isAccepted, isUnclear, type Reading, readsIn } from './exchange.ts';
+import {
+  type ClientExchange,
+  isAcceptedOrReplayed,
+  isUnclear,
+  type Reading,
+  readsIn,
+} from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
 import { equalMessagesOf } from './intents-file.ts';
 import {
@@ -123,7 +129,8 @@ export function* judging(
 
 /** A notice if no send was accepted: such a run breaks few rules, but shows little. */
 function notAcceptedNotice({ all }: Intents): Notice[] {
-  if (all.length === 0 || all.some((intent) => intent.attempts.some(isAccepted))) return [];
+  if (all.length === 0 || all.some((intent) => intent.attempts.some(isAcceptedOrReplayed)))
+    return [];
   const attempts = all.flatMap((intent) => intent.attempts);
   const statuses = [...new Set(attempts.map(({ reply }) => reply.status))].join(', ');
   const what = `none of ${counted(attempts.length, 'send')} was accepted (status ${statuses}): is that what the run was for?`;

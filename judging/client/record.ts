@@ -8,7 +8,7 @@ import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { getOrAdd, push } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { isSend } from '../evidence/exchange.ts';
-import type { ClientExchange } from './exchange.ts';
+import { type ClientExchange, messageIdIfAny } from './exchange.ts';
 import type { ReportedIntent } from './intents-file.ts';
 
 export interface Intent {
@@ -70,6 +70,47 @@ export function lastAttempt({ attempts }: Intent): ClientExchange {
   const last = attempts.at(-1);
   if (last === undefined) throw new Error('an intent has an attempt');
   return last;
+}
+
+/**
+ * The first acceptance of each message: each 202, and each 200 whose message no 202 in the list
+ * created. A garbled 202 does not name its message: each such 200 takes the place of a garbled 202.
+ */
+export function firstAcceptances(attempts: readonly ClientExchange[]): readonly ClientExchange[] {
+  const [only] = attempts;
+  // Most messages have one attempt, for which no set is made.
+  if (only !== undefined && attempts.length === 1) {
+    return only.reply.status === 202 || (only.reply.status === 200 && hasMessageId(only))
+      ? attempts
+      : [];
+  }
+  const created = firstOfEachId(attempts.filter(({ reply }) => reply.status === 202));
+  const named = created.filter(hasMessageId);
+  const unnamed = created.filter((exchange) => !hasMessageId(exchange));
+  const createdIds = new Set(created.map(messageIdIfAny));
+  const replays = attempts.filter(
+    (attempt) => attempt.reply.status === 200 && hasMessageId(attempt),
+  );
+  const replayed = firstOfEachId(replays).filter(
+    (replay) => !createdIds.has(messageIdIfAny(replay)),
+  );
+  const all = [...named, ...unnamed.slice(replayed.length), ...replayed];
+  return all.sort((a, b) => a.number - b.number);
+}
+
+/** The first of each `message_id`, and all that have none. */
+function firstOfEachId(accepted: readonly ClientExchange[]): readonly ClientExchange[] {
+  const known = new Set<string>();
+  return accepted.filter((exchange) => {
+    const id = messageIdIfAny(exchange);
+    const isFirst = id === undefined || !known.has(id);
+    if (id !== undefined) known.add(id);
+    return isFirst;
+  });
+}
+
+function hasMessageId(exchange: ClientExchange): boolean {
+  return messageIdIfAny(exchange) !== undefined;
 }
 
 /** The sends of one scope that are unclear, in the order of the record. */

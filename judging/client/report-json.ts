@@ -7,7 +7,12 @@ import type { ClientRuleId } from '#contract/rules.ts';
 import { isoTime } from '#contract/time.ts';
 import { counted } from '#io/terminal.ts';
 import { bodyOf, requestIdOf } from '../evidence/exchange.ts';
-import { type ClientExchange, isAccepted, isUnresolved, messageIdOf } from './exchange.ts';
+import {
+  type ClientExchange,
+  isAcceptedOrReplayed,
+  isUnresolved,
+  messageIdIfAny,
+} from './exchange.ts';
 import type { ReportedIntent } from './intents-file.ts';
 import type { RefereeReport } from './judge.ts';
 import { type ClientRecord, type Intent, isAttributable, lastAttempt } from './record.ts';
@@ -47,9 +52,9 @@ function messageOf([first]: readonly ClientExchange[]) {
 
 /** How many intents were accepted, refused for good, and left open. */
 export function countsOf(intents: readonly Intent[]) {
-  const accepted = intents.filter(({ attempts }) => attempts.some(isAccepted)).length;
+  const accepted = intents.filter(({ attempts }) => attempts.some(isAcceptedOrReplayed)).length;
   const isRefused = (intent: Intent) =>
-    !intent.attempts.some(isAccepted) && !isUnresolved(lastAttempt(intent));
+    !intent.attempts.some(isAcceptedOrReplayed) && !isUnresolved(lastAttempt(intent));
   const refused = intents.filter(isRefused).length;
   return { accepted, refused, open: intents.length - accepted - refused };
 }
@@ -75,7 +80,7 @@ function exchangeDetails(one: ClientExchange) {
     status: one.reply.status,
     retry_after: one.retryAfter ?? null,
     retry_after_ms: one.retryAfterMs ?? null,
-    message_id: messageIdOf(one) ?? null,
+    message_id: messageIdIfAny(one) ?? null,
     message_status: typeof status === 'string' ? status : null,
   };
 }
@@ -83,7 +88,9 @@ function exchangeDetails(one: ClientExchange) {
 function intentDetails(intent: Intent) {
   const { attempts, requestId } = intent;
   const [first] = attempts;
-  const accepted = attempts.filter(isAccepted).map((one) => messageIdOf(one) ?? one.number);
+  const accepted = attempts
+    .filter(isAcceptedOrReplayed)
+    .map((one) => messageIdIfAny(one) ?? one.number);
   const to = first?.fields?.['to'];
   return {
     account_id: first?.caller.account ?? null,

@@ -99,7 +99,7 @@ export function exchangeOf<R extends RequestParts>(
   const match = routeIn(path);
   const fields = method === 'POST' ? objectIn(body) : undefined;
   const caller = known.callerOf(request, reply);
-  const number = fields?.['from'] ?? fields?.['from_number'];
+  const number = senderNumberOf({ fields });
   const sender =
     typeof number === 'string' ? known.senderOf(caller.account, number, reply) : undefined;
   const ahead = known.aheadOf(reply);
@@ -174,6 +174,11 @@ export function mayHaveRestarted({ reply }: Exchange): boolean {
 export function requestIdOf({ fields }: Pick<Exchange, 'fields'>): string | undefined {
   const id = fields?.['request_id'];
   return typeof id === 'string' && id !== '' ? id : undefined;
+}
+
+/** The number that a send names as its sender, by either name of the field. */
+export function senderNumberOf({ fields }: Pick<Exchange, 'fields'>): unknown {
+  return fields?.['from'] ?? fields?.['from_number'];
 }
 
 /** The polls for tasks that were answered. */

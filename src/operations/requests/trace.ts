@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
-import { type ClientExchange, messageIdOf } from '#judging/client/exchange.ts';
+import { type ClientExchange, messageIdIfAny } from '#judging/client/exchange.ts';
 import type { RefereeReport } from '#judging/client/judge.ts';
 import { defaultGraceMs } from '#judging/client/record.ts';
 import { requestIdOf } from '#judging/evidence/exchange.ts';
@@ -115,13 +115,13 @@ export function exchangesOfIntent(
   const isTraced = (exchange: ClientExchange) =>
     tracedId === undefined
       ? exchange.number === number
-      : messageIdOf(exchange) === tracedId && exchange.endpoint !== 'read';
+      : messageIdIfAny(exchange) === tracedId && exchange.endpoint !== 'read';
   const traced = exchanges.find(isTraced);
   const isSimilar = ({ caller, method, target }: ClientExchange) =>
     caller.name === traced?.caller.name && method === traced.method && target === traced.target;
   const intent = traced && intents.all.find(({ attempts }) => attempts.includes(traced));
   const attempts = intent?.attempts ?? exchanges.filter(isSimilar);
-  const messageId = tracedId ?? attempts.map(messageIdOf).find((id) => id !== undefined);
+  const messageId = tracedId ?? attempts.map(messageIdIfAny).find((id) => id !== undefined);
   const isRead = ({ endpoint, target }: ClientExchange) =>
     endpoint === 'read' && messageId !== undefined && target.includes(messageId);
   const reads = traced?.endpoint === 'read' ? [] : exchanges.filter(isRead);

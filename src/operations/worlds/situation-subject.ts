@@ -2,7 +2,7 @@
  * The subject of a copied situation: one message or request. Finds its requests by the intent that
  * the referee sees in them, and gives tests for the inputs that a copy of the situation may need.
  */
-import { messageIdOf } from '#judging/client/exchange.ts';
+import { messageIdIfAny } from '#judging/client/exchange.ts';
 import { defaultGraceMs } from '#judging/client/record.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
 import type { Message } from '../../sim/accounts/account.ts';
@@ -70,7 +70,7 @@ export function* subjectRequests(
     found,
     numbers,
     filters: filtersOf(numbers, keyIds),
-    messageId: givenId ?? (found.traced && messageIdOf(found.traced)) ?? found.messageId,
+    messageId: givenId ?? (found.traced && messageIdIfAny(found.traced)) ?? found.messageId,
   };
 }
 
