@@ -1,12 +1,11 @@
 /**
- * A bucket as the judges of limits see it, the windows, minutes and intervals by which it may count,
- * and the certain excess in one of them.
+ * A bucket as the judges of limits see it, the windows and intervals by which it may count, and the
+ * certain excess in one of them.
  */
 import type { LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
-import { type Ahead, unknownOffset } from '../evidence/clock-offset.ts';
+import type { Ahead } from '../evidence/clock-offset.ts';
 import { type Exchange, isRefused } from '../evidence/exchange.ts';
-import { firstThat } from './space/decision.ts';
 
 /** The requests that spend from one limit: those to one endpoint from one account or address. */
 export interface Bucket {
@@ -113,15 +112,6 @@ export function excessOf(exchange: Exchange, inside: readonly Exchange[]): Exces
 /** Times may be rounded: what was answered this much before the start of a window may be in it. */
 export const edgeMs = 1;
 
-/**
- * A refusal at the time of all refusals that overlap it: any of them may have come first, and those
- * that came later do not explain it.
- */
-export interface Refusal extends Exchange {
-  /** When this refusal itself was sent. */
-  readonly ownSentAt: number;
-}
-
 /** What may have spent a token before a refusal. */
 export interface Spent {
   /** How many of them were answered later than this. */
@@ -130,56 +120,6 @@ export interface Spent {
   countSince(from: number): number;
   /** All of them, in the order of their replies. */
   all(): readonly Exchange[];
-}
-
-const byReply = (one: Exchange, other: Exchange) => one.answeredAt - other.answeredAt;
-
-/** What may have spent a token of a bucket. */
-export class Spenders {
-  /** Both in the order of the replies; no refusals if those do not spend. */
-  readonly #granted: readonly Exchange[];
-  readonly #refused: readonly Exchange[];
-  readonly #longestMs: number;
-  readonly #spanErrorMs: number;
-
-  constructor({ granted, doubtful, refused, refusalsSpend, spanErrorMs }: SplitBucket) {
-    this.#granted = [...granted, ...doubtful].sort(byReply);
-    this.#refused = refusalsSpend ? refused.toSorted(byReply) : [];
-    this.#longestMs = this.#granted.reduce(
-      (longest, { sentAt, answeredAt }) => Math.max(longest, answeredAt - sentAt),
-      0,
-    );
-    this.#spanErrorMs = spanErrorMs;
-  }
-
-  before({ ownSentAt, answeredAt }: Refusal): Spent {
-    const until = answeredAt + this.#spanErrorMs;
-    const answered = countWhile(this.#granted, (at) => at <= until);
-    const begun = countWhile(this.#granted, (at) => at <= until + this.#longestMs);
-    // An earlier try of the refused request itself may have spent the token.
-    const underWay = this.#granted.slice(answered, begun).filter(({ sentAt }) => sentAt <= until);
-    const refused = countWhile(this.#refused, (at) => at < ownSentAt);
-    const countUnless = (isEarly: IsEarly) =>
-      Math.max(0, answered - countWhile(this.#granted, isEarly)) +
-      underWay.filter((each) => !isEarly(each.answeredAt)).length +
-      (refused > 0 ? Math.max(0, refused - countWhile(this.#refused, isEarly)) : 0);
-    return {
-      countAfter: (from) => countUnless((at) => at <= from),
-      countSince: (from) => countUnless((at) => at < from),
-      all: () => {
-        const passed = [...this.#granted.slice(0, answered), ...underWay];
-        return refused > 0 ? [...passed, ...this.#refused.slice(0, refused)].sort(byReply) : passed;
-      },
-    };
-  }
-}
-
-type IsEarly = (answeredAt: number) => boolean;
-
-/** How many of these, which are in the order of their replies, were answered so early. */
-function countWhile(exchanges: readonly Exchange[], isEarly: IsEarly): number {
-  const answeredAt = (place: number) => exchanges[place]?.answeredAt ?? Number.POSITIVE_INFINITY;
-  return firstThat(0, exchanges.length, (place) => !isEarly(answeredAt(place)));
 }
 
 /**
@@ -197,31 +137,6 @@ export function mostSpentBeforeRecord(
   ).length;
   // Refusals that spend have no bound, until a request passes.
   return passed === 0 && refusalsSpend ? Number.POSITIVE_INFINITY : limit - passed;
-}
-
-/** When the minutes of a clock begin: `phaseMs` after a full minute of ours, to within `errorMs`. */
-export interface Minutes {
-  readonly phaseMs: number;
-  readonly errorMs: number;
-}
-
-/** The step between two places at which a minute may begin. */
-const phaseStepMs = 100;
-
-/** Each way in which the target's minutes may begin, as far as its clock is known. */
-export function minutesOf({ hasExactTimes, ahead, spanErrorMs }: Bucket): Minutes[] {
-  if (hasExactTimes) return [{ phaseMs: 0, errorMs: 0 }];
-  const isKnown = ahead !== undefined && ahead !== unknownOffset;
-  const { least, most } = isKnown ? ahead : { least: 0, most: minuteMs };
-  const minutes: Minutes[] = [];
-  for (let offsetMs = least; offsetMs <= Math.min(most, least + minuteMs); offsetMs += phaseStepMs)
-    minutes.push({ phaseMs: -offsetMs, errorMs: phaseStepMs + spanErrorMs });
-  return minutes;
-}
-
-/** The start of the minute that holds this time. */
-export function minuteStart(at: number, phaseMs: number): number {
-  return Math.floor((at - phaseMs) / minuteMs) * minuteMs + phaseMs;
 }
 
 /** The bounds of an instant. */
@@ -276,39 +191,49 @@ function* waysAfter(
   { openedAt, heldFrom, end, before }: LastInterval,
   ways: { tried: number },
 ): Generator<Way> {
-  const { granted, doubtful, spanErrorMs } = bucket;
   const endingBy = (endsBy: number) => [...before, { openedAt, endsBy }];
   if (ways.tried++ > mostWays) return yield { excess: undefined, intervals: endingBy(end.latest) };
-  // The first request that certainly came after the end of the last interval …
-  const certain = granted.filter(({ sentAt }) => sentAt >= end.latest);
-  if (certain.length === 0) {
-    // If there is none, the last interval may hold all that follows.
-    const excess = excessInFixed(bucket, [{ from: heldFrom, to: Number.POSITIVE_INFINITY }]);
+  const openedBy = firstCertainlyAfter(bucket, end);
+  if (openedBy === Number.POSITIVE_INFINITY) {
+    // The last interval may hold all that follows.
+    const excess = excessInFixed(bucket, [{ from: heldFrom, to: openedBy }]);
     yield { excess, intervals: endingBy(end.latest) };
   }
-  const openedBy = Math.min(...certain.map(({ answeredAt }) => answeredAt));
-  // … or one before it, near that end, opened the next interval.
-  const openers = [...granted, ...doubtful]
-    .filter(({ sentAt, answeredAt }) => answeredAt > end.earliest && sentAt <= openedBy)
-    .sort((a, b) => a.sentAt - b.sentAt);
-  for (const { earliest, latest } of groupsOf(openers)) {
+  for (const { earliest, latest } of openersNear(bucket, end, openedBy)) {
     const opened = Math.max(earliest, end.earliest);
     const endsBy = Math.min(end.latest, latest);
     const intervals = endingBy(endsBy);
     const excess = excessInFixed(bucket, [{ from: heldFrom, to: opened }]);
-    const next = {
-      openedAt: opened,
-      heldFrom: endsBy + spanErrorMs,
-      end: {
-        earliest: opened + minuteMs - spanErrorMs,
-        latest: Math.min(latest, openedBy) + minuteMs + spanErrorMs,
-      },
-      before: intervals,
+    if (excess !== undefined) {
+      yield { excess, intervals };
+      continue;
+    }
+    const { spanErrorMs } = bucket;
+    const nextEnd = {
+      earliest: opened + minuteMs - spanErrorMs,
+      latest: Math.min(latest, openedBy) + minuteMs + spanErrorMs,
     };
-    // Without an excess, the next interval is looked into.
-    if (excess === undefined) yield* waysAfter(bucket, next, ways);
-    else yield { excess, intervals };
+    const next = { openedAt: opened, heldFrom: endsBy + spanErrorMs, end: nextEnd };
+    yield* waysAfter(bucket, { ...next, before: intervals }, ways);
   }
+}
+
+/** When the first request was answered that certainly came after this end; Infinity if none came. */
+function firstCertainlyAfter({ granted }: SplitBucket, { latest }: Instant): number {
+  const certain = granted.filter(({ sentAt }) => sentAt >= latest);
+  return Math.min(...certain.map(({ answeredAt }) => answeredAt));
+}
+
+/** The requests from this end up to `openedBy`, in groups: each may open the next interval. */
+function openersNear(
+  { granted, doubtful }: SplitBucket,
+  { earliest }: Instant,
+  openedBy: number,
+): readonly Instant[] {
+  const openers = [...granted, ...doubtful]
+    .filter(({ sentAt, answeredAt }) => answeredAt > earliest && sentAt <= openedBy)
+    .sort((a, b) => a.sentAt - b.sentAt);
+  return groupsOf(openers);
 }
 
 /** Requests within this time of each other count as one opener of an interval. */

@@ -6,15 +6,9 @@
 import { minuteMs, secondMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import { type Exchange, isRefused, isReplay } from '../evidence/exchange.ts';
-import {
-  type Bucket,
-  type Excess,
-  type Refusal,
-  Spenders,
-  type Spent,
-  type SplitBucket,
-} from './bucket.ts';
+import type { Bucket, Excess, Spent, SplitBucket } from './bucket.ts';
 import { models, type Refill } from './models.ts';
+import { firstThat } from './space/decision.ts';
 
 /**
  * One permitted limiter (`limiterRefill`, `refusedSpendsToken`, `errorsSpendToken`,
@@ -176,6 +170,65 @@ function tooFew(refusal: Exchange, bucket: Bucket): Unexplained {
 /** How often a request may have arrived without a reply: it may then have spent a token. */
 function triesWithoutReply({ reply }: Exchange): number {
   return reply.interruptions + (reply.status === 0 ? 1 : 0);
+}
+
+/**
+ * Refusals in flight at one time, as one: `sentAt` and `answeredAt` span all of them, as any may have
+ * come first. Requests after `ownSentAt` do not explain it.
+ */
+interface Refusal extends Exchange {
+  /** When this refusal itself was sent. */
+  readonly ownSentAt: number;
+}
+
+const byReply = (one: Exchange, other: Exchange) => one.answeredAt - other.answeredAt;
+
+/** What may have spent a token of a bucket. */
+class Spenders {
+  /** Both in the order of the replies; no refusals if those do not spend. */
+  readonly #granted: readonly Exchange[];
+  readonly #refused: readonly Exchange[];
+  readonly #longestMs: number;
+  readonly #spanErrorMs: number;
+
+  constructor({ granted, doubtful, refused, refusalsSpend, spanErrorMs }: SplitBucket) {
+    this.#granted = [...granted, ...doubtful].sort(byReply);
+    this.#refused = refusalsSpend ? refused.toSorted(byReply) : [];
+    this.#longestMs = this.#granted.reduce(
+      (longest, { sentAt, answeredAt }) => Math.max(longest, answeredAt - sentAt),
+      0,
+    );
+    this.#spanErrorMs = spanErrorMs;
+  }
+
+  before({ ownSentAt, answeredAt }: Refusal): Spent {
+    const until = answeredAt + this.#spanErrorMs;
+    const answered = countWhile(this.#granted, (at) => at <= until);
+    const begun = countWhile(this.#granted, (at) => at <= until + this.#longestMs);
+    // An earlier try of the refused request itself may have spent the token.
+    const underWay = this.#granted.slice(answered, begun).filter(({ sentAt }) => sentAt <= until);
+    const refused = countWhile(this.#refused, (at) => at < ownSentAt);
+    const countUnless = (isEarly: IsEarly) =>
+      Math.max(0, answered - countWhile(this.#granted, isEarly)) +
+      underWay.filter((each) => !isEarly(each.answeredAt)).length +
+      (refused > 0 ? Math.max(0, refused - countWhile(this.#refused, isEarly)) : 0);
+    return {
+      countAfter: (from) => countUnless((at) => at <= from),
+      countSince: (from) => countUnless((at) => at < from),
+      all: () => {
+        const passed = [...this.#granted.slice(0, answered), ...underWay];
+        return refused > 0 ? [...passed, ...this.#refused.slice(0, refused)].sort(byReply) : passed;
+      },
+    };
+  }
+}
+
+type IsEarly = (answeredAt: number) => boolean;
+
+/** How many of these, which are in the order of their replies, were answered so early. */
+function countWhile(exchanges: readonly Exchange[], isEarly: IsEarly): number {
+  const answeredAt = (place: number) => exchanges[place]?.answeredAt ?? Number.POSITIVE_INFINITY;
+  return firstThat(0, exchanges.length, (place) => !isEarly(answeredAt(place)));
 }
 
 /** What all hypotheses about a bucket have in common. */

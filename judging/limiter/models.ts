@@ -17,15 +17,19 @@ import {
   excessIn,
   excessInFixed,
   type Interval,
-  minuteStart,
-  minutesOf,
   mostSpentBeforeRecord,
   type Spent,
   type SplitBucket,
   type Window,
   waysOfIntervals,
 } from './bucket.ts';
-import { counterExcess, counterHadToken, countersOf } from './sliding-counter.ts';
+import {
+  counterExcess,
+  counterHadToken,
+  countersOf,
+  minuteStart,
+  minutesOf,
+} from './sliding-counter.ts';
 
 export type Refill = NamedAnswer<'limiterRefill'>;
 

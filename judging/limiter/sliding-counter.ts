@@ -1,25 +1,49 @@
 /**
- * The model of a sliding counter: it counts each minute of a clock, and adds the count of the minute
- * before by the share of it that the last 60 seconds still cover.
+ * The minutes of a clock, and the model of a sliding counter: it counts each minute, and adds the
+ * count of the minute before by the share of it that the last 60 seconds still cover.
  *
  * With a limit of 10, and 8 requests in the minute before: 15 s into a minute, three quarters of the
  * minute before are covered, so 6 of them count and 4 more requests pass.
  */
 import { minuteMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
+import { unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import {
+  type Bucket,
   type Excess,
   edgeMs,
   excessOf,
-  type Minutes,
-  minuteStart,
-  minutesOf,
   mostSpentBeforeRecord,
   type Spent,
   type SplitBucket,
   type Window,
 } from './bucket.ts';
+
+/** When the minutes of a clock begin: `phaseMs` after a full minute of ours, to within `errorMs`. */
+export interface Minutes {
+  readonly phaseMs: number;
+  readonly errorMs: number;
+}
+
+/** The step between two places at which a minute may begin. */
+const phaseStepMs = 100;
+
+/** Each way in which the target's minutes may begin, as far as its clock is known. */
+export function minutesOf({ hasExactTimes, ahead, spanErrorMs }: Bucket): Minutes[] {
+  if (hasExactTimes) return [{ phaseMs: 0, errorMs: 0 }];
+  const isKnown = ahead !== undefined && ahead !== unknownOffset;
+  const { least, most } = isKnown ? ahead : { least: 0, most: minuteMs };
+  const minutes: Minutes[] = [];
+  for (let offsetMs = least; offsetMs <= Math.min(most, least + minuteMs); offsetMs += phaseStepMs)
+    minutes.push({ phaseMs: -offsetMs, errorMs: phaseStepMs + spanErrorMs });
+  return minutes;
+}
+
+/** The start of the minute that holds this time. */
+export function minuteStart(at: number, phaseMs: number): number {
+  return Math.floor((at - phaseMs) / minuteMs) * minuteMs + phaseMs;
+}
 
 /** A count for each minute of the clock, of at most `mostCounted`. */
 interface Counter extends Minutes {
