@@ -34,20 +34,20 @@ function byStatus(
 }
 
 /** True for a send without a `request_id` that was accepted, or refused for this field. */
-function isAbout(field: string, one: Exchange): boolean {
+function acceptsOrRefusesFor(field: string, one: Exchange): boolean {
   if (!isMessageSend(one) || hasRequestId(one)) return false;
   const { status, json } = one.reply;
   return status === 202 || (status === 400 && namesField(json, field));
 }
 
-// Several answers refuse `""`, and several send white space.
-const emptyIsSent = byStatus(
+// Only these two replies name one answer: several answers refuse `""`, several accept white space.
+const observeEmpty = byStatus(
   { 202: 'accept' },
-  (one) => one.fields?.['message'] === '' && isAbout('message', one),
+  (one) => one.fields?.['message'] === '' && acceptsOrRefusesFor('message', one),
 );
-const whiteSpaceIsRefused = byStatus({ 400: 'reject' }, (one) => {
+const observeWhiteSpace = byStatus({ 400: 'reject' }, (one) => {
   const text = one.fields?.['message'];
-  return typeof text === 'string' && /^\s+$/u.test(text) && isAbout('message', one);
+  return typeof text === 'string' && /^\s+$/u.test(text) && acceptsOrRefusesFor('message', one);
 });
 const absentOrRefused = { 202: 'absent', 400: 'reject' };
 
@@ -98,13 +98,13 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
   },
   nullFields: byStatus(
     absentOrRefused,
-    (one) => one.fields?.['send_at'] === null && isAbout('send_at', one),
+    (one) => one.fields?.['send_at'] === null && acceptsOrRefusesFor('send_at', one),
   ),
   emptySendAt: byStatus(
     absentOrRefused,
-    (one) => one.fields?.['send_at'] === '' && isAbout('send_at', one),
+    (one) => one.fields?.['send_at'] === '' && acceptsOrRefusesFor('send_at', one),
   ),
-  blankMessage: (one) => emptyIsSent(one) ?? whiteSpaceIsRefused(one),
+  blankMessage: (one) => observeEmpty(one) ?? observeWhiteSpace(one),
   receivedShape: ({ endpoint, reply }) =>
     endpoint === 'received'
       ? single.listShapeOf(reply, 'count,next,previous,results', 'page')
@@ -113,7 +113,7 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
     endpoint === 'tasks' ? single.listShapeOf(reply, 'tasks', 'tasks') : undefined,
 };
 
-const observers = Object.entries(rows);
+const observers = Object.entries(rows) as [AssumptionName, Observe][];
 
 /** The members of replies to one endpoint with one status. */
 interface Shape {
@@ -133,9 +133,16 @@ interface Listed {
 const mostMembers = 500;
 const deepest = 4;
 
+/** The clocks of services and recorders differ by less. */
+const clockSlackMs = minuteMs;
+
+const replyToOtherBody: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(statusOfOtherBody).map(([answer, status]) => [status, answer]),
+);
+
 export class Observations {
   /** By assumption: how many exchanges show each answer. */
-  readonly #answers = new Map<string, Map<string, number>>();
+  readonly #answers = new Map<AssumptionName, Map<string, number>>();
   /** By method, endpoint and status. */
   readonly shapes = new Map<string, Shape>();
 
@@ -150,16 +157,9 @@ export class Observations {
     if (group.length < 2) return;
     const [first, ...others] = group;
     if (first === undefined || first.reply.status !== 202) return;
-    const heldUntil = holdEndOf(first) ?? 0;
     for (const other of others) {
-      const { status } = other.reply;
-      const isReplay =
-        isMessageSend(other) && other.fields?.['request_id'] === first.fields?.['request_id'];
-      if (isReplay && other.body !== first.body && hasRequestId(other))
-        this.#noteAnswer('replayDifferentBody', replyToOtherBody[status]);
-      const isHeld = isRead(other) && status === 200 && other.answeredAt < heldUntil - clockSlackMs;
-      if (isHeld && isMessageSend(first))
-        this.#noteAnswer('heldStatus', String(bodyOf(other)['status']));
+      this.#noteReplay(first, other);
+      this.#noteHeld(first, other);
     }
   }
 
@@ -168,7 +168,7 @@ export class Observations {
     const answers: Record<string, unknown> = {};
     const undetermined: Record<string, string> = {};
     for (const [name, seen] of this.#answers) {
-      const [[answer] = ['']] = seen;
+      const [answer = ''] = seen.keys();
       const counts = [...seen].map(([each, times]) => `${each} (${times})`);
       if (seen.size === 1) answers[name] = answer;
       else undetermined[name] = `the traffic shows ${counts.join(' and ')}`;
@@ -176,8 +176,24 @@ export class Observations {
     return { answers, undetermined };
   }
 
-  #noteAnswer(name: string, answer: string | undefined): void {
-    if (answer === undefined || !answersOf(name as AssumptionName).includes(answer)) return;
+  /** The reply to another body under the same `request_id`. */
+  #noteReplay(first: Exchange, other: Exchange): void {
+    const isReplay =
+      isMessageSend(other) && other.fields?.['request_id'] === first.fields?.['request_id'];
+    if (isReplay && other.body !== first.body && hasRequestId(other))
+      this.#noteAnswer('replayDifferentBody', replyToOtherBody[other.reply.status]);
+  }
+
+  /** The status of a message that is read while it is held. */
+  #noteHeld(first: Exchange, read: Exchange): void {
+    if (!isMessageSend(first) || !isRead(read) || read.reply.status !== 200) return;
+    const heldUntil = holdEndOf(first) ?? 0;
+    if (read.answeredAt < heldUntil - clockSlackMs)
+      this.#noteAnswer('heldStatus', String(bodyOf(read)['status']));
+  }
+
+  #noteAnswer(name: AssumptionName, answer: string | undefined): void {
+    if (answer === undefined || !answersOf(name).includes(answer)) return;
     const seen = getOrAdd(this.#answers, name, () => new Map<string, number>());
     seen.set(answer, (seen.get(answer) ?? 0) + 1);
   }
@@ -216,13 +232,6 @@ function isLike({ type, json }: Listed, otherType: string, other: unknown): bool
   }
   return members === Object.keys(json).length;
 }
-
-/** The clocks of services and recorders differ by less. */
-const clockSlackMs = minuteMs;
-
-const replyToOtherBody: Readonly<Record<number, string>> = Object.fromEntries(
-  Object.entries(statusOfOtherBody).map(([answer, status]) => [status, answer]),
-);
 
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
