@@ -41,6 +41,8 @@ export function routeOf(
   return { verb, path: path.replace(/\{\w+\}/, encodeURIComponent(id)) };
 }
 
+// The token.
+
 /** True if the page needs a token and has none or a wrong one. */
 export const tokenIsMissing = signal(false);
 
@@ -53,6 +55,8 @@ export function keepToken(token: string): void {
 export function controlToken(): string | null {
   return sessionStorage.getItem(tokenKey);
 }
+
+// Replies for an outage.
 
 /** The last replies by address, oldest first: used while the simulator does not answer. */
 const cachedReplies = new Map<string, string>();
@@ -67,7 +71,7 @@ function cacheReply(address: string, { ok }: Response, text: string): void {
 }
 
 /** Sends a request with the token. A GET that gets no reply resolves to its last reply. */
-async function send(method: string, address: string, body: string | null) {
+async function fetchText(method: string, address: string, body: string | null) {
   const headers = new Headers(body === null ? {} : { 'content-type': 'application/json' });
   const token = controlToken();
   if (token !== null) headers.set('authorization', `Bearer ${token}`);
@@ -83,6 +87,8 @@ async function send(method: string, address: string, body: string | null) {
     return { status: 200, text };
   }
 }
+
+// Calls.
 
 /** The id in the path, if the operation has one, and the input. */
 export type Arguments<Name extends OperationName> = [
@@ -101,6 +107,46 @@ export function call<Name extends OperationName>(
 /** Calls an operation whose name is known only at run time. */
 export const callAny = call as (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
 
+/** Calls an operation in the world with this prefix of its paths (see `prefixOf`). */
+export async function callIn<Name extends OperationName>(
+  prefix: string,
+  name: Name,
+  ...args: Arguments<Name>
+): Promise<Reply<Name>> {
+  const { id, input } = idAndInput(args);
+  const { verb, path } = routeOf(name, id);
+  const takesQuery = verb === 'GET' || verb === 'DELETE';
+  const query = takesQuery ? queryText(input ?? {}) : '';
+  const body = takesQuery || input === undefined ? null : JSON.stringify(input);
+  const { status, text } = await fetchText(verb, `${prefix}${path}${query}`, body);
+  // A journal is text, not JSON: it is returned as it is.
+  const reply = text === '' ? undefined : readJson(text);
+  if (status < 400) {
+    if (verb !== 'GET') noteWrite(prefix, name, input);
+    return reply as Reply<Name>;
+  }
+  const { error } = (reply ?? {}) as { error?: { message?: string; path?: string } };
+  throw new Refusal({ [error?.path ?? '']: error?.message ?? `status ${status}` });
+}
+
+function idAndInput(args: readonly unknown[]): { id: string; input: Row | undefined } {
+  // Without an id, the input comes first.
+  const [first, second] = args;
+  const [id, input] = typeof first === 'object' ? ['', first] : [first, second];
+  return { id: String(id ?? ''), input: input as Row | undefined };
+}
+
+/** `?a=1&b=2`, without empty values. */
+function queryText(values: Row): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined && value !== '') query.set(name, String(value));
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+// What can be undone.
+
 /** When this page last changed something (`performance.now()`): resources read again after it. */
 export const lastWriteMs = signal(Number.NEGATIVE_INFINITY);
 
@@ -115,42 +161,14 @@ const withoutUndo: readonly OperationName[] = [
   'snapshots.restore',
 ];
 
-/** Calls an operation in the world with this prefix of its paths (see `prefixOf`). */
-export async function callIn<Name extends OperationName>(
-  prefix: string,
-  name: Name,
-  ...args: Arguments<Name>
-): Promise<Reply<Name>> {
-  // Without an id, the input comes first.
-  const [first, second] = args as readonly unknown[];
-  const [id, input] = typeof first === 'object' ? ['', first] : [first, second];
-  const { verb, path } = routeOf(name, String(id ?? ''));
-  const takesQuery = verb === 'GET' || verb === 'DELETE';
-  const query = takesQuery ? queryText((input ?? {}) as Row) : '';
-  const body = takesQuery || input === undefined ? null : JSON.stringify(input);
-  const { status, text } = await send(verb, `${prefix}${path}${query}`, body);
-  // A journal is text, not JSON: it is returned as it is.
-  const reply = text === '' ? undefined : readJson(text);
-  if (status < 400) {
-    if (verb !== 'GET') lastWriteMs.value = performance.now();
-    if (verb !== 'GET' && prefix === worldPrefix) {
-      const canUndo = declared[name].isRecorded === true && !withoutUndo.includes(name);
-      lastChange.value = canUndo ? { name, input: (input ?? {}) as Row } : undefined;
-    }
-    return reply as Reply<Name>;
-  }
-  const { error } = (reply ?? {}) as { error?: { message?: string; path?: string } };
-  throw new Refusal({ [error?.path ?? '']: error?.message ?? `status ${status}` });
+function noteWrite(prefix: string, name: OperationName, input: Row = {}): void {
+  lastWriteMs.value = performance.now();
+  if (prefix !== worldPrefix) return;
+  const canUndo = declared[name].isRecorded === true && !withoutUndo.includes(name);
+  lastChange.value = canUndo ? { name, input } : undefined;
 }
 
-/** `?a=1&b=2`, without empty values. */
-function queryText(values: Row): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(values))
-    if (value !== undefined && value !== '') query.set(name, String(value));
-  const text = query.toString();
-  return text === '' ? '' : `?${text}`;
-}
+// Errors.
 
 /** A readable message for an error. */
 export function errorText(error: unknown): string {
