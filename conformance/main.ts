@@ -122,7 +122,7 @@ async function runOnOwnSimulator(
 /** Runs the cases; a signal interrupts them, unless the caller has passed a signal. */
 async function runInterruptibly(planned: PlannedRun): Promise<number> {
   const { signal } = planned.io;
-  if (signal !== undefined) return run(planned, signal);
+  if (signal !== undefined) return runAndReport(planned, signal);
   const controller = new AbortController();
   // A second signal ends the process at once.
   const ignoreSignals = onStopSignal(() => {
@@ -130,20 +130,21 @@ async function runInterruptibly(planned: PlannedRun): Promise<number> {
     ignoreSignals();
   });
   try {
-    return await run(planned, controller.signal);
+    return await runAndReport(planned, controller.signal);
   } finally {
     ignoreSignals();
   }
 }
 
 /** Runs the cases, writes the reports, and returns the exit code. */
-async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSignal) {
+async function runAndReport(
+  { cases, options, io, baseUrl }: PlannedRun,
+  signal: AbortSignal,
+): Promise<number> {
   const startedAt = new Date();
-  const { flags, allowTo, controlToken = '', replyTimeout: timeoutMs } = options;
+  const { flags, allowTo, replyTimeout: timeoutMs } = options;
   const { maxSends = Number.POSITIVE_INFINITY } = options;
-  const masks = new Masks();
-  const gateway = options.header.map(([, value]) => value);
-  for (const secret of [...keysIn(flags), controlToken, ...gateway]) masks.hide(secret);
+  const masks = masksFor(options);
   const capabilities = capabilitiesOf(options);
   const runFacts = new RunFacts(flags, capabilities.isOwn);
   const control = await reachControl(options, masks, runFacts);
@@ -164,9 +165,9 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
   });
   const reach = { ...capabilities, client, signal, clock, facts: runFacts };
   const ran =
-    typeof control === 'string'
-      ? unreached(cases, masks.clean(control))
-      : await runOnTarget(newTarget(reach, control), cases, options, io);
+    control !== undefined && 'why' in control
+      ? unreached(cases, masks.clean(control.why))
+      : await runCases(newTarget(reach, control), cases, options, io);
   const facts = {
     baseUrl: masks.clean(baseUrl),
     startedAt: startedAt.toISOString(),
@@ -199,7 +200,7 @@ function newTarget(
 }
 
 /** Runs the cases, prints their results, and closes the connections of the target. */
-async function runOnTarget(
+async function runCases(
   target: Target,
   cases: readonly AnyCase[],
   options: ConformOptions,
@@ -229,12 +230,24 @@ async function runOnTarget(
   }
 }
 
-/** The control port; undefined if none was given, or a text that says why it cannot be used. */
+/** Hides the secrets of the flags in all that is printed and reported. */
+function masksFor({ flags, controlToken = '', header }: ConformOptions): Masks {
+  const masks = new Masks();
+  const headerValues = header.map(([, value]) => value);
+  for (const secret of [...keysIn(flags), controlToken, ...headerValues]) masks.hide(secret);
+  return masks;
+}
+
+interface ControlUnusable {
+  readonly why: string;
+}
+
+/** The control port, or why it cannot be used; undefined if none was given. */
 async function reachControl(
   options: ConformOptions,
   masks: Masks,
   facts: RunFacts,
-): Promise<Control | undefined | string> {
+): Promise<Control | ControlUnusable | undefined> {
   const { controlUrl, controlToken, replyTimeout: timeoutMs, seed } = options;
   if (controlUrl === undefined) return undefined;
   const settings = { url: controlUrl, token: controlToken, timeoutMs, masks, seed, facts };
@@ -244,7 +257,8 @@ async function reachControl(
     return control;
   } catch (error) {
     if (!(error instanceof ControlFailed)) throw error;
-    return `cannot use the control port ${controlUrl}: ${error.message}; is it that of a simulator?`;
+    const why = `cannot use the control port ${controlUrl}: ${error.message}; is it that of a simulator?`;
+    return { why };
   }
 }
 

@@ -34,13 +34,11 @@ export function dryRun(
     ? estimateWithControl(runnable)
     : new PlayedRun(runnable, capabilities).play();
   for (const [each, reason] of estimate.tooSlow) skipped.set(each, reason);
-  const { maxSends = estimate.sends } = capabilities;
-  const capped =
-    capabilities.maxSends === undefined ? '' : ` (--max-sends ${capabilities.maxSends})`;
+  const { maxSends } = capabilities;
   const minutes = estimate.seconds / 60;
   const lines = [
     `Cases: ${cases.length - skipped.size} of ${cases.length} (profile ${profile})`,
-    `Sends: about ${Math.min(estimate.sends, maxSends)}${capped}`,
+    `Sends: ${sendsText(estimate, maxSends)}`,
     `429s: about ${estimate.throttled}`,
     `Minutes: about ${minutes < 0.1 ? '0.1' : minutes.toFixed(1)}`,
     ...skippedLines(skipped),
@@ -49,6 +47,11 @@ export function dryRun(
   if (untested.length > 0)
     lines.push(`Not tested: ${counted(untested.length, 'rule')}: ${untested.join(', ')}`);
   return `${lines.join('\n')}\n`;
+}
+
+function sendsText({ sends }: Estimate, maxSends: number | undefined): string {
+  if (maxSends === undefined) return `about ${sends}`;
+  return `about ${Math.min(sends, maxSends)} (--max-sends ${maxSends})`;
 }
 
 /** A line for each reason, the most common first. */
@@ -123,9 +126,10 @@ class PlayedRun {
   }
 
   #start(item: Item): void {
-    for (const [bucket, count] of entriesOf(item.spends))
+    for (const [bucket, count] of entriesOf(item.spends)) {
       for (let i = 0; i < count; i += 1)
         this.#ledger.note(bucket, this.#nowMs, { isSuccess: true });
+    }
     this.#running.push({ item, untilMs: this.#nowMs + item.seconds * secondMs });
     this.#sends += sendsIn((item.case ?? item).spends);
     this.#throttled += item.throttled;
