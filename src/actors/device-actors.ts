@@ -138,6 +138,7 @@ export class DeviceActors implements Dispatch {
     return this.inWakeOrder().length;
   }
 
+  /** The number of devices that have an actor. */
   get size(): number {
     return this.#actors.size;
   }

@@ -4,7 +4,7 @@
  */
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
-import type { SimState } from '#src/sim/accounts/device.ts';
+import type { SimSettings } from '#src/sim/accounts/device.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import type { Call, SendCall } from './call.ts';
 import {
@@ -108,7 +108,7 @@ function refusingPool(
 
 /** A reactivated SIM keeps behaving as deactivated. */
 class NeverReactivatingRegistry extends Registry {
-  override patchDevice(device: Device, state: SimState): void {
+  override patchDevice(device: Device, state: SimSettings): void {
     super.patchDevice(device, { ...state, active: device.active ? state.active : false });
   }
 }

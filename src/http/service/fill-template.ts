@@ -17,7 +17,7 @@ export class RawJson {
   }
 }
 
-/** Fills in a template. What the template leaves out stays as in `reply`. */
+/** Fills in a template. Its body wins over its text; what it leaves out stays as in `reply`. */
 export function fillTemplate(
   reply: ApiReply,
   template: ReplyTemplate,

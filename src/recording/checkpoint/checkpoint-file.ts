@@ -117,9 +117,9 @@ function* blocksOf(file: number): Generator<Buffer> {
 function* partsOf(file: number): Generator<unknown> {
   const isFirstFormat = !openingOf(file).startsWith(checkpointOpening);
   for (let offset = isFirstFormat ? 0 : checkpointOpening.length; ; ) {
-    const length = readBytes(file, offset, lengthBytes);
-    if (length.length === 0) return;
-    const body = readBytes(file, offset + lengthBytes, length.readUInt32BE());
+    const prefix = readBytes(file, offset, lengthBytes);
+    if (prefix.length === 0) return;
+    const body = readBytes(file, offset + lengthBytes, prefix.readUInt32BE());
     yield JSON.parse(brotliDecompressSync(body).toString('utf8'));
     offset += lengthBytes + body.length;
   }

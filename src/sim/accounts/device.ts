@@ -19,10 +19,10 @@ export interface DeviceState {
 }
 
 /**
- * The settings of a SIM. An absent field stays unchanged; a new SIM is active, connected, simulated
+ * Settings of a SIM, to make or to change it. An absent field stays unchanged; a new SIM is active, connected, simulated
  * and allowed.
  */
-export interface SimState {
+export interface SimSettings {
   readonly connected?: boolean | undefined;
   readonly active?: boolean | undefined;
   readonly polling?: Polling | undefined;

@@ -39,7 +39,8 @@ export class KeyTexts {
     const prefixes = new Set<string>();
     const literalKeys: string[] = [];
     for (const { key: text, digest, drawnFrom } of keys) {
-      const drawnPrefix = drawnFrom === undefined ? '' : text.slice(0, -keyLength);
+      const isDrawn = drawnFrom !== undefined;
+      const drawnPrefix = isDrawn ? text.slice(0, -keyLength) : '';
       if (digest !== undefined) this.#noteDigest(digest);
       else if (drawnPrefix.length >= shortestPrefix) prefixes.add(drawnPrefix);
       else if (text.length >= shortestSoughtKey) literalKeys.push(text);
@@ -103,6 +104,7 @@ function escaped(text: string): string {
 
 function standInOf(key: string): string {
   if (wholeStandIn.test(key)) return key;
+  // Two hashes: 64 bits, so that two keys hardly share a stand-in.
   const digits = [0, 1].map((seed) => (hashText(key, seed) >>> 0).toString(16).padStart(8, '0'));
   const room = key.length - standInMark.length;
   const hash = digits.join('');

@@ -26,7 +26,7 @@ import {
   mostSims,
   type ReceivedMessage,
 } from './account.ts';
-import type { SimState } from './device.ts';
+import type { SimSettings } from './device.ts';
 import { KeyRing } from './key-ring.ts';
 
 /** The rest of a registry's state, which its maps do not contain. */
@@ -181,7 +181,7 @@ export class Registry {
     return unlessRevoked(this.keyRing.findHeader(header));
   }
 
-  createSim(account: Account, number: string, state: SimState): Device {
+  createSim(account: Account, number: string, state: SimSettings): Device {
     refuseMore(account.devices.length, mostSims, 'SIMs of this account');
     return this.#createDevice(number, account, account.ids, state);
   }
@@ -200,7 +200,7 @@ export class Registry {
     this.#devicesByNumber.set(device.number, device);
   }
 
-  patchDevice(device: Device, state: SimState): void {
+  patchDevice(device: Device, state: SimSettings): void {
     if (state.allowed !== undefined) device.allowed = state.allowed;
     if (state.connected !== undefined) device.connected = state.connected;
     if (state.active !== undefined) device.active = state.active;
@@ -296,7 +296,12 @@ export class Registry {
     throw conflict(`the account name ${name} is in use; choose another`, 'name');
   }
 
-  #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
+  #createDevice(
+    number: string,
+    account: Account | undefined,
+    ids: Rng,
+    state: SimSettings,
+  ): Device {
     if (this.#devicesByNumber.has(number))
       throw conflict(`the number ${number} belongs to a SIM already; remove it first`, 'number');
     refuseMore(this.devices.size, mostDevices, 'SIMs');

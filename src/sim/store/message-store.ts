@@ -215,7 +215,7 @@ export class MessageStore implements AccountMessages {
     createdAtMs: number,
     fate: Fate | undefined,
   ): Message {
-    const row = chunk.rows - 1;
+    const row = lastRowOf(chunk);
     chunk.columns.createdAtMs[row] = createdAtMs;
     this.#writeSend(chunk, row, send);
     if (fate !== undefined) chunk.fates.set(row, fate, chunk.columns.capacity);
@@ -246,7 +246,7 @@ export class MessageStore implements AccountMessages {
     if (excess <= 0) return true;
     if (excess === Number.POSITIVE_INFINITY) return false;
     for (let count = Math.min(excess, mostForgottenBySend); count > 0; count--) {
-      const oldest = this.#seekOldestFinal();
+      const oldest = this.#advanceToOldestFinal();
       if (oldest === undefined) return false;
       this.#forgetForRoom(oldest);
     }
@@ -254,7 +254,7 @@ export class MessageStore implements AccountMessages {
   }
 
   /** Moves `#firstFinal` to the oldest final message and returns it; undefined if there is none. */
-  #seekOldestFinal(): Message | undefined {
+  #advanceToOldestFinal(): Message | undefined {
     const { chunks } = this.rows;
     for (let index = this.rows.chunkIndexOf(this.#firstFinal); index < chunks.length; index++) {
       const chunk = chunks[index] as Chunk<Tables>;
@@ -295,5 +295,9 @@ export class MessageStore implements AccountMessages {
 
 /** Where the four words of the id of a chunk's last row begin. */
 function idAt(chunk: Chunk<Tables>): number {
-  return 4 * (chunk.rows - 1);
+  return 4 * lastRowOf(chunk);
+}
+
+function lastRowOf(chunk: Chunk<Tables>): number {
+  return chunk.rows - 1;
 }
