@@ -83,6 +83,7 @@ const shared = {
 
 export default defineConfig({
   test: {
+    // For the run as a whole; projects take nothing over, so each has them, too.
     ...shared,
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -68,17 +68,21 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  */
 export function onStopSignal(listener: () => void): () => void {
   for (const signal of stopSignals) process.on(signal, listener);
-  const { ppid: parent, env } = process;
-  const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = env;
-  const isUnderNpx = event === 'npx' && /^["']?smstwin\b[^&;|]*$/.test(script);
+  const { ppid: parent } = process;
   const endIfOrphan = () => {
     if (process.ppid === parent) return;
     clearInterval(watch);
     listener();
   };
-  const watch = isUnderNpx ? setInterval(endIfOrphan, 500).unref() : undefined;
+  const watch = isUnderNpx() ? setInterval(endIfOrphan, 500).unref() : undefined;
   return () => {
     clearInterval(watch);
     for (const signal of stopSignals) process.off(signal, listener);
   };
+}
+
+/** True if this process is `npx smstwin`, and not one command of a longer script. */
+function isUnderNpx(): boolean {
+  const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = process.env;
+  return event === 'npx' && /^["']?smstwin\b[^&;|]*$/.test(script);
 }

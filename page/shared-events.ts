@@ -76,8 +76,9 @@ export class SharedEvents {
       const outcome = await this.#readStream();
       // A stream that worked is reopened silently; only a failure is published.
       if (outcome !== 'ended' && outcome !== 'left') this.#setState(outcome);
-      const failurePauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2));
-      pauseMs = outcome === 'lost' ? failurePauseMs : reopenPauseMs;
+      if (outcome === 'lost')
+        pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2));
+      else pauseMs = reopenPauseMs;
       if (outcome === 'lost' || outcome === 'ended') await this.#pause(pauseMs);
     }
     this.#isRunning = false;
@@ -145,6 +146,7 @@ export class EventParser {
     const texts = (this.#rest + piece).split('\n\n');
     this.#rest = texts.pop() ?? '';
     return texts.flatMap((text) => {
+      // Each line is `name: value`.
       const lines = text.split('\n').map((line) => line.split(/: (.*)/, 2));
       const { event, id } = Object.fromEntries(lines);
       return event === undefined ? [] : [{ kind: event, id }];

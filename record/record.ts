@@ -33,12 +33,15 @@ export async function startRecording(options: RecordOptions) {
   checkAddress(port, host);
   const file = new RecordingFile(out, rotate, onNotice);
   const maker = new LineMaker(saltOf(out), redact);
+  // A fixed seed: a recording with faults repeats.
   const faults = new Faults((label) => Rng.stream(1, label));
   for (const spec of options.faults ?? []) faults.add(spec);
   const proxy = new RecordingProxy({
     upstream,
     faults,
+    // Without the authority that made them, which Node would take for that of clients.
     tls: options.tls && { cert: options.tls.cert, key: options.tls.key },
+    // The credential without its scheme.
     accountIdOf: (authorization) => maker.secrets.credential(authorization).replace(/^.*[ \t]/, ''),
     onExchange: (exchange) =>
       file.add({ bytes: sizeOf(exchange), line: () => maker.line(exchange) }),
