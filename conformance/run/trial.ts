@@ -48,7 +48,7 @@ type SimChange = Readonly<Partial<Record<'active' | 'allowed' | 'connected', boo
 /** The fields of a request's JSON body. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Written out, and not read from the contract: the simulator serves what `routes.ts` there says. */
+/** Written out, because the simulator serves the paths of `contract/routes.ts`, mistakes included. */
 export const paths = {
   send: '/api/v1/sms/send/',
   dashboard_send: '/api/sms/send/',
