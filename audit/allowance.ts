@@ -17,6 +17,8 @@ const shortAuditMs = 15_500;
 const longAuditMs = 32_000;
 /** The shortest audit while something that is asked is undetermined. */
 const openAuditMs = 75_000;
+/** The same if a refusal may block: each answer then costs a block besides a window. */
+const openBlockedAuditMs = 150_000;
 /** For each millisecond that an answer takes longer than `quickMs`, an audit takes this much more. */
 const quickMs = 7;
 const moreMsPerSlowMs = 2_000;
@@ -78,12 +80,17 @@ export class Allowance {
     const [, windowMs] = this.windowMs;
     const isStillOpen = isOpen(this.#evidence);
     const isSmallLimit = usualLimit(this.#evidence) < fewInAWindow && !isStillOpen;
-    const longMs = isStillOpen ? openAuditMs : longAuditMs;
+    const longMs = isStillOpen ? this.#openMs : longAuditMs;
     const fewWindowsMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * windowMs));
     // Only short windows of a limit that is not small, or is open, take all of the longer time.
     const leastMs = this.isShortWindow && !isSmallLimit ? longMs : fewWindowsMs;
     const slowMs = isStillOpen ? this.#slowMs : 0;
     return this.begin.ms + Math.max(mostWindows * windowMs, leastMs + slowMs);
+  }
+
+  get #openMs(): number {
+    const mayBlock = this.#evidence.candidates.some(({ family }) => family.refusals === 'block');
+    return mayBlock ? openBlockedAuditMs : openAuditMs;
   }
 
   /** The latest time at which the audit may still confirm a certain answer. */
@@ -106,7 +113,7 @@ export class Allowance {
 
   /** True if a step that shows the algorithm is affordable: in short windows, before the audit ends. */
   affordsIfOpen({ requests, windows }: Cost): boolean {
-    const endMs = this.begin.ms + openAuditMs;
+    const endMs = this.begin.ms + this.#openMs + this.#slowMs;
     const isInTime = this.#run.now() + windows * this.windowMs[1] <= endMs;
     return this.isShortWindow && isInTime && requests <= this.#requests(true);
   }

@@ -133,7 +133,7 @@ async function askAll(run: Run, subjects: Subjects, evidence: Evidence) {
     run.doing('a pause, so that short windows begin empty');
     await run.until(Math.min(firstPauseMs, longestMs));
     await steps.take();
-    if (evidence.isKnown) steps.keyTests.checkForUncountedRequests();
+    if (evidence.isKnown) steps.keyTests.noteUncountedRequests(races.unexplained);
     if (evidence.isIncomplete) {
       run.doing('a pause, so that what others sent no longer counts');
       // A sliding counter looks back two windows.
@@ -146,7 +146,7 @@ async function askAll(run: Run, subjects: Subjects, evidence: Evidence) {
     if (!(error instanceof Stopped)) throw error;
     stopped = error.reason;
   }
-  steps.keyTests.checkForUncountedRequests();
+  steps.keyTests.noteUncountedRequests(races.unexplained);
   const { atOnceForLimit } = races;
   return {
     seen: {

@@ -3,6 +3,7 @@
  * that permit all of them. Requests of other callers that share its limit are among the decisions.
  */
 import type { Decision, Span } from '#judging/limiter/space/decision.ts';
+import { blockMs } from '#judging/limiter/space/families.ts';
 import { History } from '#judging/limiter/space/history.ts';
 import { type Candidate, isPossible, type OneVersion } from '#judging/limiter/space/space.ts';
 import { type AuditedExchange, decisionOf, decisionsAtOnce, inOrderOfReplies } from './run.ts';
@@ -23,15 +24,14 @@ export class Evidence {
   /** True if requests that are not among the decisions may have counted. */
   mayLackRequests = false;
   readonly #search: Search;
-  // Places in `decisions`, in this order: completeFrom <= recentFrom <= searched.
-  /** The index of the first decision since the last restart. */
-  #recentFrom = 0;
   /** From the decision with this index on, each request that counts is among the decisions. */
   #completeFrom = 0;
-  /** Set by `settle`. */
-  #isSettled = false;
-  /** How many decisions the search has taken in. */
+  /** The index of the first decision since the last restart: at or after `#completeFrom`. */
+  #recentFrom = 0;
+  /** How many decisions the search has taken in. 0: it must take in all of them again. */
   #searched = 0;
+  /** Set by `settle`, until a restart. */
+  #isSettled = false;
   /** Set by `lookBack`, until a restart. */
   #looksBack = false;
 
@@ -58,7 +58,7 @@ export class Evidence {
 
   /** Adds requests that were made before others, and turned out to count. */
   addLate(omitted: readonly AuditedExchange[]): void {
-    for (const exchange of omitted) {
+    for (const exchange of inOrderOfReplies(omitted)) {
       const at = this.#indexAfter(exchange);
       this.decisions.splice(at, 0, decisionOf(exchange));
       this.numbers.splice(at, 0, exchange.number);
@@ -132,6 +132,11 @@ export class Evidence {
     return this.isKnown ? memoryOf(this.withoutEarlier, this.recent) : this.longestMs;
   }
 
+  /** How long the first refusal blocks, if the limiter blocks at all. */
+  get blockMs(): Span {
+    return blockMs(History.of(this.recent));
+  }
+
   /** True if requests may have counted, or must have, that are not among the decisions. */
   get isIncomplete(): boolean {
     return this.mayLackRequests || this.#updated().needsEarlier;
@@ -159,7 +164,8 @@ export class Evidence {
   isConsistentWith(omitted: readonly Omitted[]): boolean {
     const decisions = [...this.decisions];
     let completeFrom = this.#completeFrom;
-    for (const list of omitted.toReversed()) {
+    const lastFirst = omitted.toSorted((one, other) => numberOf(other) - numberOf(one));
+    for (const list of lastFirst) {
       const at = this.#indexAfter(list[0]);
       const inserted = decisionsAtOnce(list);
       decisions.splice(at, 0, ...inserted);
@@ -242,4 +248,9 @@ export class Evidence {
   get #completeSinceMs(): number {
     return this.decisions[this.#completeFrom - 1]?.to ?? 0;
   }
+}
+
+/** The number of the first of these. */
+function numberOf([first]: Omitted): number {
+  return first?.number ?? 0;
 }

@@ -18,6 +18,12 @@ const silenceShare = 0.75;
 /** How long single requests show how often one passes: the longer of a time and some windows. */
 const singlyMs = 9_000;
 const singlyWindows = 3;
+/** A window that may be shorter than this many replies is brief. */
+const briefReplies = 2;
+/** How often many at once are sent, to exclude brief windows. */
+const mostBriefRaces = 3;
+/** A sliding counter looks back two windows, so a burst after this many meets an empty one. */
+export const counterWindows = 2.05;
 /** Each burst after a pause begins this share of a window later, so no place repeats. */
 export const goldenShare = 0.382;
 /** Single requests end after this many refusals at times when one should pass. */
@@ -71,6 +77,29 @@ export async function askAfterSilence(
   await recovery.sendUntilRefused({ most: allowance.mostInBurst, refusals: 1 });
   await run.until(begin + silenceShare * windowMs);
   await recovery.ask();
+}
+
+/**
+ * While a window may be so brief that requests one by one hardly share one, sends as many at once as
+ * passed one by one in the first burst, which took `ms`.
+ */
+export async function excludeBriefWindows(
+  { run, evidence, allowance }: Tools,
+  races: Races,
+  { count, ms }: Readonly<Record<'count' | 'ms', number>>,
+): Promise<void> {
+  for (let race = 0; race < mostBriefRaces; race += 1) {
+    const mayBeBrief = evidence.isKnown && evidence.windowMs[0] < briefReplies * run.replyMs;
+    if (!mayBeBrief || run.requests + count > run.settings.budget) return;
+    run.doing('a pause, so that much of the limit comes back');
+    const mayBlock = evidence.candidates.some(({ family }) => family.refusals === 'block');
+    const pauseMs = Math.max(ms, mayBlock ? evidence.blockMs[0] : 0);
+    await run.until(run.now() + pauseMs * surelyNext);
+    run.doing('many at once, as short windows may let one by one pass');
+    if (await races.raceForEvidence(count)) continue;
+    run.doing('a pause, until no refusal counts');
+    await run.until(run.now() + counterWindows * allowance.windowMs[1]);
+  }
 }
 
 /**

@@ -3,7 +3,7 @@
  * may be in it was tried alone, or with others that share the limit.
  */
 import type { Omitted } from './evidence.ts';
-import type { AuditedExchange, Subject } from './run.ts';
+import { type AuditedExchange, isSameSubject, type Subject } from './run.ts';
 import { type Advice, certain, list, type Statement, undetermined } from './statement.ts';
 
 /** Whether another subject shares the limit of the first one, and what showed it. */
@@ -80,11 +80,12 @@ function foundIn({ exchanges, keyTests, differencesOf, differences }: Askers) {
 
 /** The status with which others were answered, if it is an error and the first caller got none. */
 function errorOf({ subject, exchanges: numbers }: KeyTest, exchanges: readonly AuditedExchange[]) {
-  const isOther = ({ caller, path }: Subject) => caller === subject.caller && path === subject.path;
   const errorIn = (each: readonly AuditedExchange[]) =>
     each.find(({ outcome, status }) => outcome === 'passed' && status >= 400)?.status;
   const asked = numbers.flatMap((number) => exchanges[number - 1] ?? []);
-  return errorIn(exchanges.slice(0, 1)) === undefined ? errorIn(asked.filter(isOther)) : undefined;
+  return errorIn(exchanges.slice(0, 1)) === undefined
+    ? errorIn(asked.filter((each) => isSameSubject(each, subject)))
+    : undefined;
 }
 
 /** Why it is open whether limiters tell callers apart by this, and what to do. */

@@ -2,8 +2,8 @@
 import type { Decision } from '#judging/limiter/space/decision.ts';
 import type { Evidence, Omitted } from './evidence.ts';
 import { type KeyTest, suspectsIn } from './keyed-by.ts';
-import { usualLimit } from './remaining.ts';
-import { type AuditedExchange, decisionOf, type Run, type Subject } from './run.ts';
+import { plannedLimit } from './remaining.ts';
+import { type AuditedExchange, decisionOf, isSameSubject, type Run, type Subject } from './run.ts';
 
 /** Who is asked. */
 export interface Subjects {
@@ -21,7 +21,7 @@ const mostRounds = 4;
 /** A request counts for at most this many windows, in a sliding counter. */
 const countedWindows = 2;
 /** How often each other subject is tested if the limit is one request: a test then shows little. */
-const roundsForOne = 3;
+const clearTestsForOne = 3;
 /** A test that shows little is made again, up to this often. */
 const mostTests = 3;
 /** After more time, the first subject is asked again whether it is still refused. */
@@ -69,8 +69,6 @@ class Asked {
 
 /** What is known of the limit when tests begin. */
 interface KnownLimit {
-  /** How many requests passed at first: behind slow replies, more than the limit. */
-  readonly firstPasses: number;
   readonly limit: number;
   readonly leastLimit: number;
   /** How long a request counts. */
@@ -79,13 +77,13 @@ interface KnownLimit {
 
 export class KeyTests {
   done: readonly KeyTest[] = [];
+  /** How many requests passed at first: behind slow replies, more than the limit. */
+  firstPasses = 0;
   readonly #run: Run;
   readonly #evidence: Evidence;
   readonly #subjects: Subjects;
   /** How many tests of each other subject have begun. */
   readonly #begun = new Map<Subject, number>();
-  /** True if the limit is one request. */
-  #isOfOne = false;
   /** How many requests had been sent at the last check. */
   #checkedAfter = 0;
 
@@ -95,18 +93,22 @@ export class KeyTests {
     this.#subjects = subjects;
   }
 
-  /** True if tests are still to be made. `firstPasses`: how many requests passed at first. */
-  areNeeded(firstPasses: number): boolean {
-    return this.#untested(firstPasses).length > 0;
+  /** True if tests are still to be made. */
+  get areNeeded(): boolean {
+    return this.#untested.length > 0;
   }
 
   /** The other subjects whose tests do not yet show enough. */
-  #untested(firstPasses: number): readonly Subject[] {
-    const asked = firstPasses === 1 ? roundsForOne : 1;
+  get #untested(): readonly Subject[] {
+    const wanted = this.#isOfOne ? clearTestsForOne : 1;
     return this.#subjects.others.filter((other) => {
       const clear = this.done.filter(({ subject, isClear }) => isClear && subject === other);
-      return clear.length < asked && this.#begunFor(other) < mostTests * asked;
+      return clear.length < wanted && this.#begunFor(other) < mostTests * wanted;
     });
+  }
+
+  get #isOfOne(): boolean {
+    return this.firstPasses === 1;
   }
 
   #begunFor(other: Subject): number {
@@ -115,22 +117,27 @@ export class KeyTests {
 
   /**
    * Sets `mayLackRequests` if a limiter explains the decisions also if requests of others that
-   * passed counted in the first subject's limit.
+   * passed, and those of unexplained races, counted in the first subject's limit. If none explains
+   * them, unclear tests show nothing. `races`: what may have counted of those races.
    */
-  checkForUncountedRequests(): void {
+  noteUncountedRequests(races: readonly (readonly Omitted[])[]): void {
     const { requests } = this.#run;
     if (requests === this.#checkedAfter) return;
     this.#checkedAfter = requests;
     const suspects = suspectsIn(this.done, this.#subjects.others, this.#isOfOne);
-    this.#evidence.mayLackRequests ||= suspects.some((tests) =>
-      this.#evidence.isConsistentWith(tests.flatMap(({ own }) => own)),
+    const ofTests = suspects.map((tests) => tests.flatMap(({ own }) => own));
+    const ofBoth = races.flatMap((race) => ofTests.map((tests) => [...tests, ...race]));
+    this.#evidence.mayLackRequests ||= [...ofTests, ...ofBoth].some((omitted) =>
+      this.#evidence.isConsistentWith(omitted),
     );
+    if (!this.#evidence.isKnown && !this.#evidence.mayLackRequests)
+      this.done = this.done.filter(({ isShared, isClear }) => isShared || isClear);
   }
 
   /** True if a test would show that another caller has a limit of its own. */
-  canShow(firstPasses: number): boolean {
+  get canShow(): boolean {
     const { replyMs } = this.#run;
-    const count = askedOfOther(this.#limitOf(firstPasses));
+    const count = askedOfOther(plannedLimit(this.#evidence, this.firstPasses));
     const from = this.#run.now();
     const until = from + replyMs * (count + 1);
     return !this.#isOneLimit([
@@ -149,37 +156,31 @@ export class KeyTests {
     return candidates.some((each) => this.#evidence.permits(each.middle ?? each, further));
   }
 
-  /** The limit that tests go by: more may have passed at first, where a window ended meanwhile. */
-  #limitOf(firstPasses: number): number {
-    return Math.min(firstPasses, usualLimit(this.#evidence) || firstPasses);
-  }
-
   /** Asks which other subjects are refused while the first is, unless that is known. */
-  async make(firstPasses: number): Promise<void> {
-    this.#isOfOne = firstPasses === 1;
-    const untested = this.#untested(firstPasses);
+  async make(): Promise<void> {
+    const untested = this.#untested;
     if (untested.length === 0) return;
     this.#run.doing('who shares the limit');
     // Asked once: on a busy machine the answer takes longer than a short window.
     const { limit: limits, memoryMs } = this.#evidence;
-    const limit = this.#limitOf(firstPasses);
-    const known = { firstPasses, limit, leastLimit: Math.min(limit, limits[0]), memoryMs };
+    const limit = plannedLimit(this.#evidence, this.firstPasses);
+    const known = { limit, leastLimit: Math.min(limit, limits[0]), memoryMs };
     for (const other of untested) {
       this.#begun.set(other, this.#begunFor(other) + 1);
       const wasComplete = !this.#evidence.isIncomplete;
       const test = await this.#test(other, known);
       if (test !== undefined) this.#keep(test);
       const isContradicted = wasComplete && this.#evidence.isIncomplete;
-      if (!this.#evidence.isKnown || isContradicted) this.#countUnclear();
+      if (!this.#evidence.isKnown || isContradicted) this.#addIfExplaining();
     }
   }
 
   /**
-   * If nothing explains the decisions without what passed in unclear tests, or only requests from
-   * before the audit would, but something does with it, those requests counted: a window ended, or a
-   * token came back, in the test.
+   * Adds what passed in unclear tests to the decisions if something explains them with it. Call this
+   * if nothing does without it, or only requests from before the audit would: then a window ended, or
+   * a token came back, in the test, and these requests counted.
    */
-  #countUnclear(): void {
+  #addIfExplaining(): void {
     const unclear = this.done.filter(({ isClear, isShared }) => !isClear && !isShared);
     const counted = suspectsIn(unclear, this.#subjects.others, false).find((tests) =>
       this.#evidence.isConsistentWith(tests.flatMap(({ own }) => own)),
@@ -222,28 +223,28 @@ export class KeyTests {
 
   /** One round. `mayBeSpent`: a refusal of the other may come from a limit of its own. */
   async #askWhileRefused(
-    asked: Asked,
-    { firstPasses, limit }: KnownLimit,
+    requests: Asked,
+    { limit }: KnownLimit,
     mayBeSpent: boolean,
   ): Promise<Found> {
     let isSpent = this.#isJustRefused;
     // A window may end meanwhile: then the limit is spent twice.
-    for (let i = 0; i <= 2 * firstPasses && !isSpent; i += 1)
-      isSpent = await asked.isFirstRefused();
+    for (let i = 0; i <= 2 * this.firstPasses && !isSpent; i += 1)
+      isSpent = await requests.isFirstRefused();
     if (!isSpent) return 'unclear';
-    const sent = await asked.askOther(askedOfOther(limit));
-    const isFirstRefused = await asked.isFirstRefused();
+    const sent = await requests.askOther(askedOfOther(limit));
+    const isFirstRefused = await requests.isFirstRefused();
     if (isRefused(sent[0])) return mayBeSpent ? 'unclear' : 'shared';
     if (!isFirstRefused || isRefused(sent.at(-1))) return 'unclear';
     // While the first is refused, another with a limit of its own still has a request left.
-    if (limit > 1 && isRefused((await asked.askOther(1))[0])) return 'unclear';
-    return this.#isOneLimit(asked.decisions) ? 'unclear' : 'own';
+    if (limit > 1 && isRefused((await requests.askOther(1))[0])) return 'unclear';
+    return this.#isOneLimit(requests.decisions) ? 'unclear' : 'own';
   }
 
   /** True if the first subject was refused, and no time has passed since. */
   get #isJustRefused(): boolean {
     const last = this.#run.exchanges.at(-1);
-    const isFirst = last !== undefined && isSame(last, this.#subjects.first);
+    const isFirst = last !== undefined && isSameSubject(last, this.#subjects.first);
     return isFirst && isRefused(last) && this.#run.now() < last.answeredAtMs + mostSinceRefusalMs;
   }
 
@@ -258,7 +259,7 @@ export class KeyTests {
       (each) =>
         each.outcome === 'passed' &&
         each.answeredAtMs > since &&
-        alike.some((one) => isSame(each, one)),
+        alike.some((one) => isSameSubject(each, one)),
     ).length;
   }
 }
@@ -270,10 +271,6 @@ export class KeyTests {
 function askedOfOther(limit: number): number {
   const most = mostOfOther + Math.min(limit >> 2, mostOfOther);
   return Math.min(Math.max(1, limit - 1), most);
-}
-
-function isSame(one: Subject, other: Subject): boolean {
-  return one.caller === other.caller && one.path === other.path;
 }
 
 function isRefused(exchange: AuditedExchange | undefined): boolean {

@@ -38,13 +38,23 @@ export class Races {
   readonly #done: Race[] = [];
   /** What was sent at once to find a limit, after no request one by one was refused. */
   atOnceForLimit: readonly AuditedExchange[] = [];
-  /** Races in which more requests passed than any version that remained permits. */
+  /** See `unexplained`. */
   readonly #unexplained: Omitted[] = [];
 
   constructor(run: Run, subject: Subject, evidence: Evidence) {
     this.#run = run;
     this.#subject = subject;
     this.#evidence = evidence;
+  }
+
+  /**
+   * Races in which more requests passed than any version that remained permits, once with all their
+   * requests and once with those that passed: a refusal may overtake a pass, and in the order of their
+   * replies they would exclude any limiter.
+   */
+  get unexplained(): readonly (readonly Omitted[])[] {
+    const races = this.#unexplained;
+    return races.length === 0 ? [] : [races, races.map(passesOf)];
   }
 
   /** Sends many at once if slow replies keep requests one by one below the pace of the audit. */
@@ -65,11 +75,9 @@ export class Races {
    */
   async raceForEvidence(most: number, evident: 'all' | 'passes' = 'all'): Promise<boolean> {
     const sent = await this.#run.race(this.#subject, Math.min(most, halfRace));
-    const passes = sent.filter(({ outcome }) => outcome === 'passed');
+    const passes = passesOf(sent);
     const { decisions, candidates } = this.#evidence;
-    const isOrderKnown = inOrderOfReplies(sent)
-      .slice(0, passes.length)
-      .every(({ outcome }) => outcome === 'passed');
+    const isOrderKnown = inOrderOfReplies(sent).slice(0, passes.length).every(hasPassed);
     if (!this.#evidence.couldPass(decisions.length, passes.length, timesOf(sent))) {
       this.#unexplained.push(sent);
       return true;
@@ -91,7 +99,7 @@ export class Races {
     const excess = Math.min((usualLimit(this.#evidence) >> 1) + leastExcess, halfRace);
     const at = this.#evidence.decisions.length;
     const sent = await this.#run.race(this.#subject, Math.min(ready, halfRace) + excess);
-    const passes = sent.filter(({ outcome }) => outcome === 'passed');
+    const passes = passesOf(sent);
     const passed = passes.length;
     // If nothing of the limit had come back, the race shows nothing.
     if (passed === 0) return;
@@ -115,11 +123,17 @@ export class Races {
 
   /** The races to report. If a version explains all unexplained races, those are left out. */
   finish(): readonly Race[] {
-    if (this.#unexplained.length === 0 || !this.#evidence.isConsistentWith(this.#unexplained))
+    if (!this.unexplained.some((races) => this.#evidence.isConsistentWith(races)))
       return this.#done;
     this.#evidence.mayLackRequests = true;
     return this.#done.filter(({ most, passed }) => passed <= most);
   }
+}
+
+const hasPassed = ({ outcome }: AuditedExchange) => outcome === 'passed';
+
+function passesOf(exchanges: readonly AuditedExchange[]): readonly AuditedExchange[] {
+  return exchanges.filter(hasPassed);
 }
 
 /** The span from the first request to the last reply. */

@@ -26,11 +26,9 @@ export function isOpen(evidence: Evidence): boolean {
   return (evidence.isKnown && !evidence.allowsForEarlier) || disagrees(evidence);
 }
 
-/** The same. If nothing is open, the evidence is settled. */
-export function isOpenElseSettle(evidence: Evidence): boolean {
-  const isStillOpen = isOpen(evidence);
-  if (!isStillOpen) evidence.settle();
-  return isStillOpen;
+/** If nothing is open, earlier requests no longer explain a contradiction. */
+export function settleUnlessOpen(evidence: Evidence): void {
+  if (!isOpen(evidence)) evidence.settle();
 }
 
 /** True while the versions that remain differ in kind, limit or window. */
@@ -93,6 +91,11 @@ export function usualWindow(evidence: Evidence): number {
 /** The median of the limits that remain; each family has the same weight. */
 export function usualLimit(evidence: Evidence): number {
   return usual(evidence, ({ limit }) => limit[1]);
+}
+
+/** The limit to plan by: more may have passed at first, where a window ended meanwhile. */
+export function plannedLimit(evidence: Evidence, firstPasses: number): number {
+  return Math.min(firstPasses, usualLimit(evidence) || firstPasses);
 }
 
 function usual({ withoutEarlier }: Evidence, numberOf: (version: Version) => number): number {
@@ -165,10 +168,22 @@ function sampleOf(candidates: readonly Candidate[]): Sample {
     const spans = certain.length > 0 ? certain : group;
     const step = Math.ceil(spans.length / size);
     const sample = spans.filter((_, i) => i % step === step >> 1);
-    return sample.map((each, i) => ({
-      candidate: each.middle ?? each,
-      weight: 1 / groups.size / sample.length,
+    const versions = candidates.length === 1 ? sample.flatMap(halvesOf) : sample.map(pointOf);
+    return versions.map((each, i) => ({
+      candidate: each,
+      weight: 1 / groups.size / versions.length,
       answer: kinds.size > 1 ? kindOf(each) : `${i}`,
     }));
+  });
+}
+
+const pointOf = (candidate: Candidate): OneVersion => candidate.middle ?? candidate;
+
+/** The versions in the middle of the halves of a span, by their windows. */
+function halvesOf({ family, version }: Candidate): readonly OneVersion[] {
+  const [least, most] = version.windowMs;
+  return [0.25, 0.75].map((share) => {
+    const windowMs = least * (most / least) ** share;
+    return { family, version: { ...version, windowMs: [windowMs, windowMs] } };
   });
 }

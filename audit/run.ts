@@ -16,6 +16,10 @@ export interface Subject {
   readonly path: string;
 }
 
+export function isSameSubject(one: Subject, other: Subject): boolean {
+  return one.caller === other.caller && one.path === other.path;
+}
+
 /** What a request was answered. */
 export interface Reply {
   /** 0: no whole reply came. */

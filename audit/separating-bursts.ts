@@ -7,9 +7,10 @@ import type { Cost } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
 import type { Tools } from './experiments.ts';
 import {
-  isOpenElseSettle,
+  isOpen,
   passesAt,
   type Sample,
+  settleUnlessOpen,
   sizeOf,
   surelyNext,
   surelyOver,
@@ -55,7 +56,9 @@ export class SeparatingBursts {
     // For a limit of one request, the times between single requests show everything.
     if (evidence.longestRun === 1) return;
     let idle = 0;
-    while (idle < mostIdleBursts && isOpenElseSettle(evidence)) {
+    while (idle < mostIdleBursts) {
+      settleUnlessOpen(evidence);
+      if (!isOpen(evidence)) return;
       const before = sizeOf(evidence);
       const best = this.#plan(idle, kept);
       if (best === undefined) return;
@@ -69,7 +72,7 @@ export class SeparatingBursts {
 
   /** `idle`: how many bursts in a row have shown nothing. */
   #plan(idle: number, kept: Cost): Planned | undefined {
-    const { run, evidence, allowance, recovery } = this.#tools;
+    const { run, evidence, allowance } = this.#tools;
     const { replyMs } = run;
     const paceMs = Math.max(run.settings.paceMs, replyMs);
     const windowMs = allowance.windowMs[1];
@@ -83,7 +86,6 @@ export class SeparatingBursts {
       now,
       paceMs,
       replyMs,
-      restMs: Math.max(...recovery.span),
       horizonMs: windowMs * windowsAhead,
       requests,
       timeMs,
@@ -106,8 +108,6 @@ interface BurstChoice {
   readonly paceMs: number;
   /** How long a reply takes: the limiter decides within it. */
   readonly replyMs: number;
-  /** After this time, a request passes again. */
-  readonly restMs: number;
   /** Times within this are compared. */
   readonly horizonMs: number;
   /** How many requests may still be sent. */
@@ -120,8 +120,8 @@ type Scored = Planned & { readonly score: number };
 
 /** The burst until a refusal that separates the remaining versions most for what it costs. */
 function bestBurst(evidence: Evidence, choice: BurstChoice): Planned | undefined {
-  const { now, paceMs, restMs, requests } = choice;
-  const freshAt = now + Math.max(restMs, usualWindow(evidence)) * surelyOver;
+  const { now, paceMs, requests } = choice;
+  const freshAt = now + Math.max(evidence.blockMs[1], usualWindow(evidence)) * surelyOver;
   const shapes = leadsOf(Math.min(usualLimit(evidence), requests), evidence.windowMs, paceMs);
   const leads = [now, freshAt].flatMap((at) => shapes.map((shape) => shape.map((ms) => at + ms)));
   let best: Scored | undefined;
@@ -208,7 +208,7 @@ function outcomesAt(
     sample.map(({ candidate }) => candidate),
     // A burst that ends before its refusal separates, too: those that expect fewer passes.
     Math.min(evidence.limit[1] + 1, requests - lead.length),
-    passesOf(lead, paceMs),
+    passesOf(lead, paceMs, replyMs),
   );
   const most = passes.map((span) => span[1] + 1);
   const expected = sample.reduce((sum, { weight }, i) => sum + weight * (most[i] ?? 0), 0);
@@ -216,14 +216,18 @@ function outcomesAt(
   return { separated: separation(sample, passes), expected, count };
 }
 
-/** Requests that pass at these times. Those that follow each other at once are one decision. */
-function passesOf(times: readonly number[], paceMs: number): readonly Decision[] {
+/**
+ * Requests that are sent at these times and pass. Those that follow each other at once are one
+ * decision.
+ */
+function passesOf(times: readonly number[], paceMs: number, replyMs: number): readonly Decision[] {
   const passes: Decision[] = [];
   for (const at of times) {
     const last = passes.at(-1);
-    if (last !== undefined && at - last.to < paceMs + 1)
-      passes[passes.length - 1] = { ...last, to: at, count: last.count + 1 };
-    else passes.push({ from: at, to: at, passed: true, count: 1 });
+    const to = at + replyMs;
+    if (last !== undefined && to - last.to < paceMs + 1)
+      passes[passes.length - 1] = { ...last, to, count: last.count + 1 };
+    else passes.push({ from: at, to, passed: true, count: 1 });
   }
   return passes;
 }

@@ -5,8 +5,6 @@
  */
 import { grouped } from '#io/grouped.ts';
 import { mostWithin, type Span } from '#judging/limiter/space/decision.ts';
-import { blockMs } from '#judging/limiter/space/families.ts';
-import { History } from '#judging/limiter/space/history.ts';
 import { anyLimit, type Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import { type Askers, keyedBy } from './keyed-by.ts';
@@ -233,7 +231,7 @@ function algorithmStatement(
 
 function refusalsSpend(
   candidates: readonly Candidate[],
-  { decisions }: Evidence,
+  evidence: Evidence,
   deciding: readonly number[],
 ): Statement<boolean> {
   const modes = new Set(candidates.map(({ family }) => family.refusals));
@@ -242,7 +240,7 @@ function refusalsSpend(
     return undetermined('the requests do not tell whether refusals count', deciding);
   if (modes.has('spend')) return certain(true, 'a refused request counts, too', deciding);
   if (!modes.has('block')) return certain(false, 'refused requests do not count', deciding);
-  const [least, most] = blockMs(History.of(decisions));
+  const [least, most] = evidence.blockMs;
   const seconds = roundest(least / 1_000, most / 1_000);
   const sentence = modes.has('free')
     ? 'refused requests do not count, but the first one may begin a block'

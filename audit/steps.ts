@@ -8,7 +8,7 @@
  * 4. a burst after a pause, at another time of the window, which also tests who shares the limit, if
  *    that can show it; if replies are slow, a request after a silence, and many at once;
  * 5. again and again, the burst that separates most of the versions that remain;
- * 6. a race, and if a bucket may stand beside a window, the limit across the end of one;
+ * 6. who shares the limit, if that is still open; a race; and if a bucket may stand beside a window, the limit across the end of one;
  * 7. the times at which requests pass again, once more; if nothing explains the answers, a burst.
  */
 import { Allowance, type Cost } from './allowance.ts';
@@ -23,7 +23,9 @@ import {
   disagrees,
   hasEndingWindow,
   isKindCertain,
-  isOpenElseSettle,
+  isOpen,
+  plannedLimit,
+  settleUnlessOpen,
   usualLimit,
   usualWindow,
 } from './remaining.ts';
@@ -37,8 +39,6 @@ const pauseMarginMs = 20;
 const wholePause = 1.01;
 /** A pause for a part of the limit takes at least this share of a window. */
 const partPause = 0.2;
-/** A sliding counter looks back two windows, so a burst after this many meets an empty one. */
-const counterWindows = 2.05;
 /** A window that remains may be longer than the usual one by up to this factor. */
 const mostLonger = 1.5;
 /** After this many windows no earlier request counts, wherever a clock's windows begin. */
@@ -77,9 +77,6 @@ export class Steps {
   readonly #recovery: Recovery;
   readonly #tools: experiments.Tools;
   readonly #bursts: SeparatingBursts;
-  readonly #hasOtherSubjects: boolean;
-  /** How many requests of the first burst passed. */
-  #firstPasses = 0;
   /** How many bursts followed a pause. */
   #freshBursts = 0;
 
@@ -87,7 +84,6 @@ export class Steps {
     this.#run = run;
     this.#evidence = evidence;
     this.#races = races;
-    this.#hasOtherSubjects = subjects.others.length > 0;
     this.queueTests = new QueueTests(run, subjects, evidence, races);
     this.keyTests = new KeyTests(run, evidence, subjects);
     this.#allowance = new Allowance(run, evidence);
@@ -97,16 +93,8 @@ export class Steps {
   }
 
   async take(): Promise<void> {
-    this.#run.doing('a burst until the limit');
     const begin = this.#run.now();
-    const burst = (most: number) =>
-      this.#recovery.sendUntilRefused({ most, refusals: firmRefusals });
-    const { mostInBurst } = this.#allowance;
-    const few = await burst(Math.min(enoughForGap, mostInBurst));
-    if (!few.isRefused && (await this.queueTests.areDelayed())) return;
-    const first = few.isRefused ? few : await burst(mostInBurst - few.passed);
-    if (!first.isRefused) return void (await this.queueTests.learn());
-    this.#firstPasses = first === few ? few.passed : few.passed + first.passed;
+    if (!(await this.#findLimit())) return;
     const last = this.#evidence.decisions.findLast(({ passed }) => passed);
     const firstBurstMs = (last?.to ?? begin) - begin;
     this.#run.doing('when the first request passes again');
@@ -116,19 +104,36 @@ export class Steps {
       await this.#askIfSlow(firstBurstMs);
     }
     await this.#separateAll();
-    // The last chance, also for a test that may show nothing.
-    if (this.keyTests.done.length === 0 && this.#hasOtherSubjects && this.#canTestCallers) {
-      await this.#recovery.sendUntilRefused({ most: this.#allowance.mostInBurst, refusals: 1 });
-      await this.keyTests.make(this.#firstPasses);
-    }
+    await this.#testCallersAtLast();
     if (this.#evidence.isKnown && this.#affordsRace)
       await this.#races.race(this.#recovery, () => this.#pauseBeforeRace());
     await this.#spendAcrossEnd();
     await experiments.confirmPasses(this.#tools);
     // What follows an answer that nothing explains shows what it was.
+    if (this.#evidence.isKnown) return;
     const most = this.#evidence.longestRun + 2;
-    if (!this.#evidence.isKnown)
-      await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals });
+    await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals });
+  }
+
+  /** Step 1. False if no limit was met, or a queue instead: then the audit ends. */
+  async #findLimit(): Promise<boolean> {
+    this.#run.doing('a burst until the limit');
+    const burst = (most: number) =>
+      this.#recovery.sendUntilRefused({ most, refusals: firmRefusals });
+    const { mostInBurst } = this.#allowance;
+    const few = await burst(Math.min(enoughForGap, mostInBurst));
+    if (!few.isRefused && (await this.queueTests.areDelayed())) return false;
+    const first = few.isRefused ? few : await burst(mostInBurst - few.passed);
+    if (!first.isRefused) await this.queueTests.learn();
+    this.keyTests.firstPasses = first === few ? few.passed : few.passed + first.passed;
+    return first.isRefused;
+  }
+
+  /** The last chance to test who shares the limit, also for a test that may show nothing. */
+  async #testCallersAtLast(): Promise<void> {
+    if (this.keyTests.done.length > 0 || !this.keyTests.areNeeded || !this.#canTestCallers) return;
+    await this.#recovery.sendUntilRefused({ most: this.#allowance.mostInBurst, refusals: 1 });
+    await this.keyTests.make();
   }
 
   /** While a bucket may stand beside a short window, spends the limit across the end of one. */
@@ -142,9 +147,8 @@ export class Steps {
     }
   }
 
-  /** The limit to plan by: more may pass at first, if a window ends meanwhile. */
   get #plannedLimit(): number {
-    return Math.min(this.#firstPasses, usualLimit(this.#evidence) || this.#firstPasses);
+    return plannedLimit(this.#evidence, this.keyTests.firstPasses);
   }
 
   /** Step 3. `firstBurstMs`: how long the requests of the first burst took to pass. */
@@ -181,8 +185,7 @@ export class Steps {
     const most = this.#allowance.mostInBurst;
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
-    if (this.#canTestCallers && this.keyTests.canShow(this.#firstPasses))
-      await this.keyTests.make(this.#firstPasses);
+    if (this.#canTestCallers && this.keyTests.canShow) await this.keyTests.make();
     await this.#recovery.watchReturn(begin, windowMs, (sinceBurstMs) =>
       isShort ? this.#plannedLimit : this.#returnedAfter(sinceBurstMs),
     );
@@ -204,7 +207,7 @@ export class Steps {
    * limit of its own looks like one that shares it, and all that is known would be in doubt.
    */
   get #canTestCallers(): boolean {
-    return this.#firstPasses > 1 || !disagrees(this.#evidence);
+    return this.keyTests.firstPasses > 1 || !disagrees(this.#evidence);
   }
 
   /**
@@ -213,17 +216,12 @@ export class Steps {
    */
   async #askIfSlow(firstBurstMs: number): Promise<void> {
     const [, windowMs] = this.#allowance.windowMs;
-    if (!this.#areRepliesSlow || !this.#evidence.isKnown) return;
-    await this.#pause();
-    await experiments.askAfterSilence(this.#tools, windowMs);
-    const { settings, requests } = this.#run;
-    if (firstBurstMs < windowMs || requests + this.#firstPasses > settings.budget) return;
-    this.#run.doing('a pause, so that much of the limit comes back');
-    await this.#run.until(this.#run.now() + firstBurstMs);
-    this.#run.doing('many at once, as short windows may let one by one pass');
-    if (await this.#races.raceForEvidence(this.#firstPasses)) return;
-    this.#run.doing('a pause, until no refusal counts');
-    await this.#run.until(this.#run.now() + counterWindows * windowMs);
+    if (this.#areRepliesSlow && this.#evidence.isKnown) {
+      await this.#pause();
+      await experiments.askAfterSilence(this.#tools, windowMs);
+    }
+    const burst = { count: this.keyTests.firstPasses, ms: firstBurstMs };
+    await experiments.excludeBriefWindows(this.#tools, this.#races, burst);
   }
 
   get #areRepliesSlow(): boolean {
@@ -240,7 +238,9 @@ export class Steps {
     const share = this.#allowance.isShortWindow ? later : 1 - later;
     // The longest window that remains explains a few more passes by what it still counts.
     const longer = Math.min(this.#evidence.windowMs[1] / likelyMs, mostLonger);
-    const whole = this.#evidence.isCounter ? counterWindows * longer : wholePause + share;
+    const whole = this.#evidence.isCounter
+      ? experiments.counterWindows * longer
+      : wholePause + share;
     const windows = isWhole ? whole : partPause + share / 2;
     // The first test of other callers needs a limit in which no earlier request counts.
     const isUntested = this.keyTests.done.length === 0;
@@ -255,7 +255,8 @@ export class Steps {
   async #pauseBeforeRace(): Promise<void> {
     const { candidates } = this.#evidence;
     const areAligned = candidates.every(({ family }) => family.name === 'aligned_window');
-    if (isOpenElseSettle(this.#evidence) || !areAligned) return this.#pause();
+    settleUnlessOpen(this.#evidence);
+    if (isOpen(this.#evidence) || !areAligned) return this.#pause();
     const now = this.#run.now();
     const times = candidates.map(({ version: { windowMs, phase } }) => {
       const [ms, begin] = [windowMs[1], phase[1]];
@@ -284,7 +285,8 @@ export class Steps {
   /** If only earlier requests are in doubt, waits until they no longer count, and asks again. */
   async #waitForEarlier(): Promise<void> {
     const at = this.#evidence.allowsForEarlierAtMs;
-    if (!isOpenElseSettle(this.#evidence) || disagrees(this.#evidence)) return;
+    settleUnlessOpen(this.#evidence);
+    if (!isOpen(this.#evidence) || disagrees(this.#evidence)) return;
     if (at > this.#allowance.endMs) return;
     this.#run.doing('a pause, so that what was sent before no longer counts');
     await this.#run.until(at);
@@ -298,14 +300,12 @@ export class Steps {
    */
   async #repeat(): Promise<boolean> {
     const isShort = this.#allowance.isShortWindow;
-    const isWanted = isOpenElseSettle(this.#evidence) || isShort;
+    settleUnlessOpen(this.#evidence);
+    const isWanted = isOpen(this.#evidence) || isShort;
     const isUseful = isWanted && this.#allowance.affords(this.#freshBurstCost);
     // Another test of the callers takes a few short windows, whatever else is known.
     const isUntested =
-      this.#evidence.isKnown &&
-      isShort &&
-      this.keyTests.areNeeded(this.#firstPasses) &&
-      this.keyTests.canShow(this.#firstPasses);
+      this.#evidence.isKnown && isShort && this.keyTests.areNeeded && this.keyTests.canShow;
     if (!isUseful && !isUntested) return false;
     await this.#burstAfterPause();
     return true;
@@ -317,7 +317,7 @@ export class Steps {
    */
   get #affordsRace(): boolean {
     const requests = usualLimit(this.#evidence) + mostInRace;
-    const cost = { requests, windows: counterWindows };
+    const cost = { requests, windows: experiments.counterWindows };
     return requests <= this.#allowance.requests || this.#allowance.affordsIfOpen(cost);
   }
 

@@ -152,7 +152,7 @@ test.each(sample(shared, 1))(
 
 test('behind slow replies, a window that stays a span is certain in all else', async () => {
   const server = new LimitedServer(perKey(fixedWindow(5, 1_000)));
-  server.takesMs = takingMs(11, 30);
+  server.takesMs = takingMs(12, 30);
   const { statements } = await audit({
     request: server.request,
     ...server.clock,
