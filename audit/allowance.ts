@@ -1,7 +1,7 @@
 /** What an audit may still spend: requests and time, by the limit and the window that remain. */
 import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence } from './evidence.ts';
-import { isOpen, usualLimit, usualWindow } from './remaining.ts';
+import { isBlocking, isOpen, usualLimit, usualWindow } from './remaining.ts';
 import type { Run } from './run.ts';
 
 /** What a step takes. */
@@ -81,7 +81,8 @@ export class Allowance {
     const isStillOpen = isOpen(this.#evidence);
     const isSmallLimit = usualLimit(this.#evidence) < fewInAWindow && !isStillOpen;
     const longMs = isStillOpen ? this.#openMs : longAuditMs;
-    const fewWindowsMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * windowMs));
+    const answerMs = windowMs + this.blockedMs;
+    const fewWindowsMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * answerMs));
     // Only short windows of a limit that is not small, or is open, take all of the longer time.
     const leastMs = this.isShortWindow && !isSmallLimit ? longMs : fewWindowsMs;
     const slowMs = isStillOpen ? this.#slowMs : 0;
@@ -89,8 +90,18 @@ export class Allowance {
   }
 
   get #openMs(): number {
-    const mayBlock = this.#evidence.candidates.some(({ family }) => family.refusals === 'block');
-    return mayBlock ? openBlockedAuditMs : openAuditMs;
+    return this.mayBlock ? openBlockedAuditMs : openAuditMs;
+  }
+
+  /** True if a limiter whose refusals begin a block is among those that remain. */
+  get mayBlock(): boolean {
+    return this.#evidence.candidates.some(isBlocking);
+  }
+
+  /** How long a refusal may block; 0 if that is not known, or if none does. */
+  get blockedMs(): number {
+    const [, blockedMs] = this.#evidence.blockMs;
+    return this.mayBlock && Number.isFinite(blockedMs) ? blockedMs : 0;
   }
 
   /** The latest time at which the audit may still confirm a certain answer. */

@@ -92,8 +92,7 @@ export async function excludeBriefWindows(
     const mayBeBrief = evidence.isKnown && evidence.windowMs[0] < briefReplies * run.replyMs;
     if (!mayBeBrief || run.requests + count > run.settings.budget) return;
     run.doing('a pause, so that much of the limit comes back');
-    const mayBlock = evidence.candidates.some(({ family }) => family.refusals === 'block');
-    const pauseMs = Math.max(ms, mayBlock ? evidence.blockMs[0] : 0);
+    const pauseMs = Math.max(ms, allowance.mayBlock ? evidence.blockMs[0] : 0);
     await run.until(run.now() + pauseMs * surelyNext);
     run.doing('many at once, as short windows may let one by one pass');
     if (await races.raceForEvidence(count)) continue;

@@ -53,6 +53,17 @@ export function hasEndingWindow({ family: { name } }: OneVersion): boolean {
   return name === 'fixed_window' || name === 'aligned_window';
 }
 
+/** True if each refusal certainly begins a block, and how long it takes is known. */
+export function isBlockKnown({ candidates, isKnown, blockMs }: Evidence): boolean {
+  const [least, most] = blockMs;
+  return isKnown && candidates.every(isBlocking) && most / least < surelyNext;
+}
+
+/** True if the first refusal begins a block. */
+export function isBlocking({ family }: OneVersion): boolean {
+  return family.refusals === 'block';
+}
+
 /** How much remains: it falls with each request that shows something. */
 export function sizeOf({ candidates }: Evidence): number {
   return candidates.reduce((sum, { version: { windowMs, phase, limit } }) => {

@@ -53,12 +53,11 @@ export class SeparatingBursts {
   /** Sends the bursts that separate most of what remains. Leaves `kept` for later steps. */
   async send(kept: Cost): Promise<void> {
     const { run, evidence, recovery } = this.#tools;
+    settleUnlessOpen(evidence);
     // For a limit of one request, the times between single requests show everything.
     if (evidence.longestRun === 1) return;
     let idle = 0;
-    while (idle < mostIdleBursts) {
-      settleUnlessOpen(evidence);
-      if (!isOpen(evidence)) return;
+    while (idle < mostIdleBursts && isOpen(evidence)) {
       const before = sizeOf(evidence);
       const best = this.#plan(idle, kept);
       if (best === undefined) return;
@@ -67,6 +66,7 @@ export class SeparatingBursts {
       await run.until(best.at);
       await recovery.sendUntilRefused({ most: best.count, refusals: 1 });
       idle = sizeOf(evidence) < before * mostOfSize ? 0 : idle + 1;
+      settleUnlessOpen(evidence);
     }
   }
 

@@ -22,10 +22,10 @@ import { firmRefusals, growingWaits, Recovery, waitsInShortWindow } from './reco
 import {
   disagrees,
   hasEndingWindow,
+  isBlockKnown,
   isKindCertain,
   isOpen,
   plannedLimit,
-  settleUnlessOpen,
   usualLimit,
   usualWindow,
 } from './remaining.ts';
@@ -186,6 +186,8 @@ export class Steps {
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
     if (this.#canTestCallers && this.keyTests.canShow) await this.keyTests.make();
+    // After a block, all counts begin again: its end tells nothing of the window.
+    if (isBlockKnown(this.#evidence)) return;
     await this.#recovery.watchReturn(begin, windowMs, (sinceBurstMs) =>
       isShort ? this.#plannedLimit : this.#returnedAfter(sinceBurstMs),
     );
@@ -245,7 +247,8 @@ export class Steps {
     // The first test of other callers needs a limit in which no earlier request counts.
     const isUntested = this.keyTests.done.length === 0;
     const freeAtMs = isUntested ? this.#allowance.begin.ms + freeOfEarlierWindows * likelyMs : 0;
-    await this.#run.until(Math.max(this.#run.now() + likelyMs * windows + pauseMarginMs, freeAtMs));
+    const pauseMs = Math.max(likelyMs * windows, this.#allowance.blockedMs) + pauseMarginMs;
+    await this.#run.until(Math.max(this.#run.now() + pauseMs, freeAtMs));
   }
 
   /**
@@ -255,7 +258,6 @@ export class Steps {
   async #pauseBeforeRace(): Promise<void> {
     const { candidates } = this.#evidence;
     const areAligned = candidates.every(({ family }) => family.name === 'aligned_window');
-    settleUnlessOpen(this.#evidence);
     if (isOpen(this.#evidence) || !areAligned) return this.#pause();
     const now = this.#run.now();
     const times = candidates.map(({ version: { windowMs, phase } }) => {
@@ -285,7 +287,6 @@ export class Steps {
   /** If only earlier requests are in doubt, waits until they no longer count, and asks again. */
   async #waitForEarlier(): Promise<void> {
     const at = this.#evidence.allowsForEarlierAtMs;
-    settleUnlessOpen(this.#evidence);
     if (!isOpen(this.#evidence) || disagrees(this.#evidence)) return;
     if (at > this.#allowance.endMs) return;
     this.#run.doing('a pause, so that what was sent before no longer counts');
@@ -300,7 +301,6 @@ export class Steps {
    */
   async #repeat(): Promise<boolean> {
     const isShort = this.#allowance.isShortWindow;
-    settleUnlessOpen(this.#evidence);
     const isWanted = isOpen(this.#evidence) || isShort;
     const isUseful = isWanted && this.#allowance.affords(this.#freshBurstCost);
     // Another test of the callers takes a few short windows, whatever else is known.
