@@ -13,11 +13,18 @@ import {
 import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
+import { soonSeconds } from '../floods/after-flood.ts';
 import { floodOf } from '../floods/floods.ts';
-import { flood, passed, requestTo, waitForNewMinute } from '../floods/limited-requests.ts';
+import {
+  flood,
+  isRefused,
+  passed,
+  requestTo,
+  waitForNewMinute,
+} from '../floods/limited-requests.ts';
 import { about, type Case, judging, replyEvidence } from '../run/case.ts';
 import { type Recording, recorded } from '../run/recording.ts';
-import { paths, unknownId } from '../run/trial.ts';
+import { paths, type Trial, unknownId } from '../run/trial.ts';
 
 /** The longest wait for a whole bucket: a minute, and a margin. */
 const refillSeconds = 62;
@@ -112,10 +119,25 @@ const earlyRequest: Recording = {
   },
 };
 
+/** How long, and how often, an endpoint is called whose tokens return one by one. */
+const steadyCalls = { seconds: 40, everyMs: 300 };
+
+/** True if the last refusal asked for so short a wait that tokens return one by one. */
+function returnOneByOne(t: Trial): boolean {
+  const refusal = t.target.log.findLast(
+    ({ endpoint, reply }) => endpoint === 'received' && isRefused(reply),
+  );
+  return Number(refusal?.reply.headers['retry-after']) <= soonSeconds;
+}
+
 /** Three bursts exceed the limit, two do not. */
 const burstSize = Math.floor(documentedLimits.received * 0.37);
 
-/** Sends bursts after the flood of received messages; no minute holds more than two bursts. */
+/**
+ * Sends bursts after the flood of received messages; no minute holds more than two bursts. Where
+ * tokens return one by one, empties the bucket and then calls faster than they return: only that shows
+ * a bucket that refills too fast.
+ */
 const steadyBursts: Recording = {
   name: 'bursts of received',
   needs: ['key'],
@@ -126,6 +148,15 @@ const steadyBursts: Recording = {
   follows: floodOf.received,
   record: async (t, { key }) => {
     const call = () => t.get(paths.received, key);
+    if (returnOneByOne(t)) {
+      await flood(documentedLimits.received + 2, call);
+      const endMs = t.now() + steadyCalls.seconds * secondMs;
+      while (t.now() < endMs) {
+        await call();
+        await t.pause(steadyCalls.everyMs, 'the next of steady requests for received messages');
+      }
+      return;
+    }
     const burstsPass = async () => {
       const replies: Reply[] = [];
       for (const pauseSeconds of [0, 35, 35]) {

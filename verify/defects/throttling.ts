@@ -35,6 +35,20 @@ function oneMoreInLaterWindows(limit: number): WrongBucket {
   };
 }
 
+/** A bucket of tokens that return one by one, `perMinute` of them. */
+function refillingBucket(perMinute: number) {
+  return (limit: number): WrongBucket => {
+    let [tokens, atMs] = [limit, 0];
+    return (nowMs) => {
+      tokens = Math.min(limit, tokens + ((nowMs - atMs) * perMinute) / limitWindowMs);
+      atMs = nowMs;
+      if (tokens < 1) return ((1 - tokens) * limitWindowMs) / perMinute;
+      tokens -= 1;
+      return 0;
+    };
+  };
+}
+
 /** A window that each passing request starts again: every increment resets the expiry. */
 function windowRestartsOnEachRequest(limit: number): WrongBucket {
   let lastMs = 0;
@@ -117,6 +131,10 @@ export const throttlingDefects: readonly DefectRow[] = [
     'limit-minute-restarts': [
       'the minute begins again with each request that passes',
       withBuckets(windowRestartsOnEachRequest),
+    ],
+    'limit-refills-faster': [
+      '130 tokens of a minute return, one by one',
+      withBuckets(refillingBucket(130)),
     ],
   }),
   ...breaking('LIMIT-5', {
