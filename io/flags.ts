@@ -210,14 +210,23 @@ export function readFlags(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 'answered';
+    const excess = command.args.slice(command.registeredArguments.length);
     const line =
       error.code === 'commander.excessArguments'
-        ? `unexpected argument '${command.args.slice(command.registeredArguments.length).join(' ')}'`
+        ? `unexpected argument '${excess.map(beginOf).join(' ')}'`
         : oneLine(withoutValue(error, command));
     // The caller adds the list of subcommands to an error of `smstwin` itself.
     const isClear = /Did you mean|takes no value/.test(line) || command.name() === 'smstwin';
     throw new UsageError(isClear ? line : `${line}; see ${command.name()} --help`);
   }
+}
+
+/** A longer argument may be a key. */
+const longestShown = 12;
+
+/** What the reader recognises an argument by; a long one may be a key whose flag is missing. */
+function beginOf(argument: string): string {
+  return argument.length > longestShown ? `${argument.slice(0, longestShown / 3)}…` : argument;
 }
 
 /** The message of an error without the value of an unknown flag, which may be a token or a key. */

@@ -88,6 +88,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly hostedWorlds: Worlds<Simulator>;
   /** Undefined while this world does not listen; only the first world of a server does. */
   #ports: Ports | undefined;
+  /** The same from the call of `listen` on. */
+  #opening: Promise<Ports> | undefined;
   onReplaced: (() => void) | undefined;
   isClosing = false;
   // What the options set.
@@ -219,13 +221,17 @@ export class Simulator implements RunningWorld, WorldSimulator {
 
   /** Opens the ports. Throws a PortInUseError or a ListenError. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
-    if (this.#ports !== undefined) throw new Error('this simulator listens already');
+    if (this.#opening !== undefined) throw new Error('this simulator listens already');
     // A journal and a scaled clock need Node's transport: the native one cannot hold a reply for a
     // shared write, and its `Date` shows real time.
     const needsNode =
       this.#worldJournal.journal?.isFile === true || this.wallClock.mode === 'scaled';
     const { transport = needsNode ? 'node' : undefined } = options;
-    this.#ports = await openPorts(this, { ...options, transport });
+    this.#opening = openPorts(this, { ...options, transport });
+    this.#ports = await this.#opening.catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;
   }
@@ -256,8 +262,11 @@ export class Simulator implements RunningWorld, WorldSimulator {
     for (const endWait of this.waits) endWait(closing);
     this.#inProcess.close();
     if (this.hostedWorlds.isFirst(this)) await this.hostedWorlds.close();
-    await this.#ports?.close();
+    // Also ports that `listen` is still opening.
+    const ports = await this.#opening?.catch(() => undefined);
+    await ports?.close();
     this.#ports = undefined;
+    this.#opening = undefined;
     await this.#stop();
   }
 

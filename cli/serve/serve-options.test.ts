@@ -122,6 +122,7 @@ test('a flag on the command line overrides its variable, which is not read', asy
 test.each([
   [['--prot', '1'], "unknown option '--prot' (Did you mean --port?)"],
   [['8080'], "unexpected argument '8080'; see smstwin serve --help"],
+  [['sk-0123456789abcdef'], "unexpected argument 'sk-0…'; see smstwin serve --help"],
   [['--port'], "option '--port <port>' argument missing; see smstwin serve --help"],
   [['--port', '65536'], '--port 65536: expected a whole number from 0 to 65535'],
   [['--clock', 'fast'], '--clock fast: expected real, scaled or manual'],

@@ -247,3 +247,19 @@ test.each(kinds)(
     expect(await tooLarge()).toEqual(['request_too_large', 413]);
   },
 );
+
+test('a simulator listens once, also if asked twice at once, and a close waits for its ports', async () => {
+  const simulator = start();
+  const listening = simulator.listen();
+  await expect(simulator.listen()).rejects.toThrow('this simulator listens already');
+  await simulator.close();
+  const { baseUrl } = await listening;
+  await expect(fetch(baseUrl)).rejects.toThrow('fetch failed');
+});
+
+test('a simulator whose port is taken listens at another', async () => {
+  const { port } = new URL((await start().listen()).baseUrl);
+  const simulator = start();
+  await expect(simulator.listen({ port: Number(port) })).rejects.toThrow('in use');
+  expect((await simulator.listen()).baseUrl).toMatch(/^http:/);
+});
