@@ -64,6 +64,20 @@ export function isBlocking({ family }: OneVersion): boolean {
   return family.refusals === 'block';
 }
 
+/** True for a window of the clock: its place is known, while that of others depends on requests. */
+export function isOfTheClock({ family }: OneVersion): boolean {
+  return family.name === 'aligned_window';
+}
+
+/** The soonest time from `from` on when this share of a window of the clock is over, by all of these. */
+export function timeInWindow(windows: readonly OneVersion[], share: number, from: number): number {
+  const times = windows.map(({ version: { windowMs, phase } }) => {
+    const [ms, begin] = [windowMs[1], phase[1] + share];
+    return (Math.ceil(from / ms - begin) + begin) * ms;
+  });
+  return Math.max(...times);
+}
+
 /** How much remains: it falls with each request that shows something. */
 export function sizeOf({ candidates }: Evidence): number {
   return candidates.reduce((sum, { version: { windowMs, phase, limit } }) => {

@@ -24,8 +24,10 @@ import {
   hasEndingWindow,
   isBlockKnown,
   isKindCertain,
+  isOfTheClock,
   isOpen,
   plannedLimit,
+  timeInWindow,
   usualLimit,
   usualWindow,
 } from './remaining.ts';
@@ -175,12 +177,15 @@ export class Steps {
     const burstMs = this.#plannedLimit * Math.max(this.#run.settings.paceMs, this.#run.replyMs);
     const { candidates } = this.#evidence;
     const mayBeOpened = candidates.some(({ family: { name } }) => name === 'fixed_window');
-    // In a long window that the request opens, the burst ends `restAfterBurst` before its end. Any
-    // other burst is not late: a window of the clock may end before it, and twice as many pass.
-    const latest = isShort || !mayBeOpened ? 0 : 1 - restAfterBurst - burstMs / windowMs;
+    // In a long window whose end is known, the burst ends `restAfterBurst` before it. Any other is not
+    // late: a window of the clock may end before it, and twice as many pass.
+    const latestShare = 1 - restAfterBurst - burstMs / windowMs;
     if (!this.#evidence.isCounter) {
       await this.#recovery.ask();
-      await this.#run.until(begin + Math.max(requestBeforeBurst, latest) * windowMs);
+      const isOfClock = !isShort && candidates.every(isOfTheClock);
+      const share = mayBeOpened && !isShort ? latestShare : 0;
+      const soonest = begin + Math.max(requestBeforeBurst, share) * windowMs;
+      await this.#run.until(isOfClock ? timeInWindow(candidates, latestShare, begin) : soonest);
     }
     const most = this.#allowance.mostInBurst;
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
@@ -257,15 +262,10 @@ export class Steps {
    */
   async #pauseBeforeRace(): Promise<void> {
     const { candidates } = this.#evidence;
-    const areAligned = candidates.every(({ family }) => family.name === 'aligned_window');
-    if (isOpen(this.#evidence) || !areAligned) return this.#pause();
-    const now = this.#run.now();
-    const times = candidates.map(({ version: { windowMs, phase } }) => {
-      const [ms, begin] = [windowMs[1], phase[1]];
-      return (Math.floor(now / ms - begin) + 1 + begin + lateInWindow) * ms;
-    });
+    if (isOpen(this.#evidence) || !candidates.every(isOfTheClock)) return this.#pause();
     this.#run.doing('a pause, until more than half of the next window is over');
-    await this.#run.until(Math.max(...times));
+    const next = timeInWindow(candidates, 0, this.#run.now());
+    await this.#run.until(timeInWindow(candidates, lateInWindow, next));
   }
 
   /** Step 5, with further bursts after a pause while they are useful. */
