@@ -4,7 +4,8 @@
  */
 import { isObject } from '#contract/request-and-reply.ts';
 import { minuteMs, secondMs } from '#contract/time.ts';
-import { isAccepted, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
+import { bodyOf, isAccepted, isSend, messageIdOf, tasksIn } from '#judging/evidence/exchange.ts';
+import { PreconditionMissing } from '#judging/service/expectations.ts';
 import { latestPickupMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited-requests.ts';
 import type { AccountUnderTest, Trial } from '../run/trial.ts';
@@ -60,8 +61,22 @@ async function sendAndPoll(t: Trial, send: Send): Promise<QueuedMessage> {
     // The message is queued, and no poll has returned it: devices get their work in another way.
     if (!isInAnyTasks && showsQueued(read.json)) break;
   }
+  if (handsOutMessages(t))
+    throw new PreconditionMissing(
+      'the message was not among the tasks of its device, although others were',
+    );
   // Throws: the case then lacks such a device.
   t.lack('a device of --from that gets its tasks over HTTP');
+}
+
+/** True if a reply of the run with tasks holds a message that the run has sent. */
+function handsOutMessages({ target: { log } }: Trial): boolean {
+  const accepted = log.filter(
+    (one) => isSend(one) && isAccepted(one) && 'message_id' in bodyOf(one),
+  );
+  return tasksIn(log).some(({ reply }) =>
+    accepted.some((sent) => reply.text.includes(messageIdOf(sent))),
+  );
 }
 
 /** Within this time, a device that polls every 20 s polls at least once. */

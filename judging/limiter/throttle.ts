@@ -7,7 +7,7 @@
  */
 import { documentedLimits, type LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
-import { type Exchange, isRefused, mayHaveRestarted } from '../evidence/exchange.ts';
+import { type Exchange, isRefused, isSend, mayHaveRestarted } from '../evidence/exchange.ts';
 import { isSuccess } from '../evidence/reply.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
@@ -227,11 +227,21 @@ function judgeNeverThrottled({ exchanges, recorded }: Trace, findings: Findings)
         most >= fewestInAMinute || (isWhileThrottled && answered.length > 0),
         `${fewestInAMinute} replies within a minute`,
         recorded === undefined
-          ? `${most}: the target is too slow to show a limit`
+          ? `${most}: ${whyTooFew(exchanges, free)}`
           : `${most} in the traffic`,
       ),
     );
   });
+}
+
+/** Why there are too few replies: a refused send left too little to read, or replies took long. */
+function whyTooFew(exchanges: readonly Exchange[], free: readonly Exchange[]): string {
+  const refused = exchanges.findLast(
+    (one) => isSend(one) && !isSuccess(one.reply) && !isRefused(one),
+  );
+  if (refused === undefined || free.length >= fewestInAMinute)
+    return 'the target is too slow to show a limit';
+  return `a ${refused.method} to ${refused.path} was answered ${verify.describe(refused.reply)}`;
 }
 
 /** This many replies within a minute show that no limit of the other endpoints applies. */

@@ -4,9 +4,9 @@
  */
 import { assumptionNames } from '#contract/assumptions.ts';
 import { isObject } from '#contract/request-and-reply.ts';
-import { eachOf, grouped } from '#io/grouped.ts';
+import { eachOf, getOrAdd } from '#io/grouped.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
-import type { Weighed } from './expected.ts';
+import { type Weighed, withoutChance } from './expected.ts';
 import {
   bySubject,
   failures,
@@ -63,7 +63,7 @@ export function unmet(required: readonly string[], rules: readonly RuleVerdict[]
 /** Something that a reader must hear: one cause, and the results that it explains. */
 export interface Finding {
   readonly verdict: Verdict;
-  readonly results: readonly [Result, ...Result[]];
+  readonly results: [Result, ...Result[]];
 }
 
 /** Notices, then unexpected failures, then advice. Results of one cause are one finding. */
@@ -72,18 +72,45 @@ export function findingsOf(results: readonly Result[], { expected }: Weighed): F
     ...results.filter(({ verdict }) => verdict === 'notice'),
     ...results
       .filter(({ verdict, id }) => isFailure(verdict) && !expected.has(id))
-      .sort((one, other) => bucketsOf(one) - bucketsOf(other)),
+      .sort((one, other) => placeOf(one) - placeOf(other)),
     // An observation of a rule is the referee's advice.
     ...results.filter(({ verdict, kind }) => verdict === 'observed' && kind === 'rule'),
   ];
-  const causes = grouped(heard, ({ verdict, actual, id }) => `${verdict} ${actual ?? id}`);
-  return [...causes.values()].flatMap(([first, ...others]) =>
-    first === undefined ? [] : [{ verdict: first.verdict, results: [first, ...others] }],
-  );
+  const byCause = new Map<string, Finding>();
+  for (const result of heard) {
+    const causes = causesOf(result);
+    const known = causes.map((cause) => byCause.get(cause)).find((one) => one !== undefined);
+    if (known !== undefined) known.results.push(result);
+    const finding = known ?? { verdict: result.verdict, results: [result] };
+    for (const cause of causes) getOrAdd(byCause, cause, () => finding);
+  }
+  return [...new Set(byCause.values())];
 }
 
-/** A broken limit also fails the rules about all buckets, which say less about the cause. */
-function bucketsOf({ subject }: Result): number {
+/**
+ * Results that share one of these texts have one cause: they saw the same, or the same but for ids
+ * and times where the same was due, or a 429 where no limit is.
+ */
+function causesOf({ verdict, expected, actual, id, broken }: Result): string[] {
+  const causes = [`${verdict} ${actual ?? id}`];
+  if (actual !== undefined) causes.push(withoutChance(`${verdict} ${expected}; ${actual}`));
+  if (isThrottledRead(broken)) causes.push('a 429 where no limit is');
+  return causes;
+}
+
+/** Reads of a message and statistics, which have no limit. */
+const unlimitedPath = /\/api\/v1\/(?:sms\/(?!(?:send|received)\/)[^/]+|account\/stats)\/$/;
+
+function isThrottledRead(broken: Result['broken']): boolean {
+  return broken?.status === 429 && unlimitedPath.test(broken.url);
+}
+
+/**
+ * Rules in the order of what they say about a cause. Reads that are throttled also fail the rules
+ * about messages; a broken limit also fails the rules about all buckets.
+ */
+function placeOf({ subject, broken }: Result): number {
+  if (['READ-3', 'LIMIT-6'].includes(subject) && isThrottledRead(broken)) return 0;
   return ['AUTH-6', 'LIMIT-7'].includes(subject) ? 2 : 1;
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { run } from '#verify/harness/fake-servers.ts';
 import { expectationsOf, weigh } from './expected.ts';
+import { findingsOf } from './outcome.ts';
 import type { Result } from './result.ts';
 import { curlOf, middleCut, type Summary } from './summary.ts';
 import { textReport } from './text.ts';
@@ -101,6 +102,50 @@ test('the reason of a new failure holds no id and no time of the run', () => {
   expect(new Set(runs.map(reasonOf))).toEqual(
     new Set(['read <id> of <id> at <time> (<time>), 429']),
   );
+});
+
+/** A failure with this expected and actual text. */
+function failure(id: string, expected: string, actual: string, more: Partial<Result> = {}): Result {
+  const [subject = ''] = id.split('/');
+  const verdict = 'failed';
+  return { id, subject, verdict, expected, actual, ...more } as unknown as Result;
+}
+
+function findingIds(results: readonly Result[]): string[][] {
+  return findingsOf(results, weigh([], [], [])).map((finding) =>
+    finding.results.map(({ id }) => id),
+  );
+}
+
+test('failures that differ in ids and times alone are one finding', () => {
+  const [one, other] = ['1', '2'].map((digit) => `"${digit}e7ac6df-e26a-4890-8900-f9dd16e6c53a"`);
+  const time = '"2026-03-01T10:00:00.070Z"';
+  expect(
+    findingIds([
+      failure('RES-6/a', `device_id of a read ${other}`, `${one}`),
+      failure('RES-6/b', `device_id of a read ${one}`, `${other}`),
+      failure('RES-2/a', `message_id of a read ${other}`, `${one}2`),
+      failure('RES-4/a', 'created_at of a read now', time),
+      // It saw the same, so another expectation is no other cause.
+      failure('RES-4/b', 'created_at of a 202 now', time),
+    ]),
+  ).toEqual([['RES-6/a', 'RES-6/b'], ['RES-2/a'], ['RES-4/a', 'RES-4/b']]);
+});
+
+test('a limit on reads comes before the failures of other rules that it causes', () => {
+  const url = 'http://x/api/v1/sms/1e7ac6df-e26a-4890-8900-f9dd16e6c53a/';
+  const broken = { ...request, method: 'GET', status: 429, url };
+  const refused = (id: string, seconds: number) =>
+    failure(id, 'status 200', `429 {"detail":"Wait ${seconds} s."}`, { broken });
+  const atSend = { broken: { ...request, status: 429 } };
+  expect(
+    findingIds([
+      refused('SVC-2/sent-later', 12),
+      failure('ERR-3/a', 'Retry-After with a number', '429 {}', atSend),
+      failure('LIMIT-7/a', '120', '60'),
+      refused('READ-3/many-reads', 3),
+    ]),
+  ).toEqual([['READ-3/many-reads', 'SVC-2/sent-later'], ['ERR-3/a'], ['LIMIT-7/a']]);
 });
 
 const request = {

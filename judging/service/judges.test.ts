@@ -540,6 +540,23 @@ test('LIMIT-4 a limit that breaks only when requests arrive at once is named as 
   expect(actual([...atOnce, received(429, 10_600, 5)])).not.toContain('arrive at once');
 });
 
+test('READ-3 too few reads are no slow target if a send was refused before them', () => {
+  const missing = (...all: Exchange[]) => judge('READ-3', all).missing?.message;
+  expect(missing(send(503, { code: 'busy' }), read({}))).toContain(
+    '/api/v1/sms/send/ was answered 503 {"code":"busy"}',
+  );
+  expect(missing(send(202, {}), read({}))).toContain('too slow to show a limit');
+});
+
+test('SEND-2 a 400 that names more than the wrong field says which names it has', () => {
+  const refused = send(400, { from: [], to: ['invalid'] }, { to: 'x' });
+  const { expected, actual } = judge('SEND-2', [refused]).broken ?? {};
+  expect([expected, actual]).toEqual([
+    'a 400 that names `to` alone',
+    'it names to, from: 400 {"from":[],"to":["invalid"]}',
+  ]);
+});
+
 const otherId = id.replace('6a01', '6a09');
 
 function ofOtherMessage(one: Exchange): Exchange {

@@ -14,12 +14,19 @@ import {
   isUncertain,
   messageIdOf,
 } from '../evidence/exchange.ts';
+import type { Reply } from '../evidence/reply.ts';
 import { requireSevenFields } from './body.ts';
 import * as verify from './expectations.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 import { namesField } from './named-fields.ts';
 import { earlierUse, judgeNotQueued } from './replay.ts';
-import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';
+import {
+  documentedNames,
+  type FieldValidity,
+  graphemesIn,
+  namesOf,
+  validityOf,
+} from './validity.ts';
 
 export const sendJudges = {
   'SEND-1': judgeAlias,
@@ -90,12 +97,23 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
           namesField(reply.json, name, { readsProse: false }) && !mayBeBlamed.includes(name),
       );
       findings.judge([exchange], () => {
-        const expected = `no 400 for a valid ${wronglyBlamed.join(', ')}`;
-        verify.that(wronglyBlamed.length === 0, expected, reply);
+        if (wronglyBlamed.length > 0) failForNames(reply, [...invalid, ...open]);
         if (isInvalid) verify.declaredJson(reply);
       });
     }
   };
+}
+
+/** Says which names a 400 has, and which of them the fields of the send permit. */
+function failForNames(reply: Reply, mayBeNamed: readonly string[]): never {
+  const named = documentedNames.filter((name) =>
+    namesField(reply.json, name, { readsProse: false }),
+  );
+  const right = mayBeNamed.map((name) => `\`${name}\``).join(' or ');
+  const expected =
+    right === '' ? 'no 400: all fields are valid' : `a 400 that names ${right} alone`;
+  const actual = `it names ${named.join(', ')}: ${verify.describe(reply)}`;
+  verify.fail(expected, actual, reply.exchange);
 }
 
 /** Sends that lack a required field, or have it wrong, show the rule. Accepted ones do not. */
