@@ -156,6 +156,7 @@ async function runAndReport(
     baseUrl,
     maxSends: Math.min(maxSends, mostSends[profileOf(options)].inAll),
     allowTo,
+    unknownFrom: flags.unknownFrom,
     timeoutMs,
     masks,
     signal,

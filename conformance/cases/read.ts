@@ -39,7 +39,7 @@ const malformedIds = [
 const firstBlockLength = 8;
 
 /**
- * Wrong forms of an id: cut, with one digit more, with a changed digit, and as a database pattern.
+ * Wrong forms of an id: cut, with more around it, with a changed digit, and as a database pattern.
  * No digit of the UUID's version or variant changes.
  */
 export function similarIdsOf(id: string): string[] {
@@ -51,6 +51,8 @@ export function similarIdsOf(id: string): string[] {
     id.slice(0, firstBlockLength),
     id.slice(0, last),
     `${id}0`,
+    // As long as an id in braces, which a parser may remove unseen.
+    `x${id}x`,
     `${id.slice(0, last)}_`,
   ];
 }

@@ -109,12 +109,12 @@ export const send7Cases: readonly Case[] = [
   }),
   valueCase('SEND-7/not-a-time', {
     sends:
-      'times that are not ISO 8601: of a mail, of a day and of an hour that do not exist, with a line break, seconds and milliseconds since 1970',
+      'times that are not ISO 8601: of a mail, with an hour of one digit and one that does not exist, with a line break, seconds and milliseconds since 1970',
     demands: is400,
     values: (now) => [
       'Sun, 01 Jan 2040 00:00:00 GMT',
       Math.ceil((now + hourMs) / secondMs),
-      '2040-02-31T00:00:00.000Z',
+      '2040-01-01T5:00:00Z',
       '2040-01-01T25:00:00Z',
       '2040-01-01T00:00:00Z\n',
       String(now + hourMs),

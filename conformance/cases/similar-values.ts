@@ -16,16 +16,23 @@ export const twoSegments = 'a'.repeat(161);
 /** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
 export const fictional = ['+33199001234', '+4915228817386', '+61491570156'];
 
-/** Not E.164 under any answer of `numberCheck`. */
-export const malformed = [
-  '+1202555012345678',
-  // Breaks a refusal that repeats it without an escape.
-  'a"b\\c',
-  '',
-  '+1',
-  '+1 202 555 0123',
-  '+0202555012',
-];
+/** The plus sign and one digit more than E.164 allows. */
+const tooLongNumber = 17;
+
+/** Not E.164 under any answer of `numberCheck`: too long, too short, in groups, and of no digits. */
+export function malformedForms(number: string): string[] {
+  const inGroups = number.replace(/^(\+\d)(\d{3})(\d{3})/, '$1 $2 $3 ');
+  return [
+    number.padEnd(tooLongNumber, '5'),
+    // Breaks a refusal that repeats it without an escape.
+    'a"b\\c',
+    '',
+    '+1',
+    inGroups,
+    // A parser of integers takes it, as it takes `_` between digits.
+    `+${number}`,
+  ];
+}
 
 /** Forms in which people write or dial a number, none of them E.164. */
 export function dialledForms(number: string): string[] {
@@ -34,12 +41,12 @@ export function dialledForms(number: string): string[] {
   return [digits, `00${digits}`, `+0${digits}`, ...ofNorthAmerica, ...otherSpellings(number)];
 }
 
-/** A number as a link, as a word on a keypad, in groups, with an extension, and as a list. */
+/** A number as a link, as a word on a keypad, as source code, with an extension, and as a list. */
 export function otherSpellings(number: string): string[] {
   const [country, rest] = [number.slice(0, 4), number.slice(4)];
   const vanity = country + rest.replace(/[2-9]/g, (digit) => keypad[Number(digit)] ?? digit);
   const list = `${number},${number}`;
-  const spellings = [`tel:${number}`, vanity, `${country}-${rest}`, `${number};ext=3`, list];
+  const spellings = [`tel:${number}`, vanity, `${country}_${rest}`, `${number};ext=3`, list];
   return spellings.filter((spelling) => spelling !== number);
 }
 
@@ -114,7 +121,7 @@ export function wrongKeys(valid: string): string[] {
     'null',
     'undefined',
     valid.padEnd(longKeyLength, 'x'),
-    ...[' ', ',', ':', ';', '='].map((delimiter) => `${valid}${delimiter}x`),
+    ...[' ', ',', ':', ';', '='].flatMap((one) => [`${valid}${one}x`, `x${one}${valid}`]),
     `${valid}'"\\`,
     // Forms that a look-up may undo.
     `"${valid}"`,

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { Client, type Clock, isAllowed } from './client.ts';
+import { Client, type Clock, isAllowed, isNearlyAllowed } from './client.ts';
 import { noReply } from './connections.ts';
 import { Masks } from './masks.ts';
 import { RunFacts } from './run-facts.ts';
@@ -242,4 +242,37 @@ test('--allow-to permits its recipients in any spelling, and no number that may 
     {},
   ])
     expect(allows(to), String(to)).toBe(false);
+});
+
+test('a sender that no SIM has may name an allowed number as it is dialled, and no other one', () => {
+  const nearly = (to: unknown) => isNearlyAllowed(['+12125550150'], to);
+  for (const to of [
+    '0012125550150',
+    '2125550150',
+    '++12125550150',
+    12125550150,
+    '+1',
+    ['+12125550150'],
+  ])
+    expect(nearly(to), String(to)).toBe(true);
+  for (const to of ['+12125550151', '12345', '+33199001234', { to: '+12125550151' }])
+    expect(nearly(to), String(to)).toBe(false);
+});
+
+test.each([
+  [{ from: '+12025550101', to: '0012125550150' }, false],
+  [{ from: '+12025550199', to: '0012125550150' }, true],
+  [{ from: '+12025550199', to: '+12125550151' }, false],
+])('--allow-to: %j leaves: %s', async (fields, leaves) => {
+  const { baseUrl } = await breaking(0);
+  const limits = { allowTo: ['+12125550150'], unknownFrom: '+12025550199' };
+  const client = new Client({ baseUrl, timeoutMs: 5_000, masks: new Masks(), ...limits });
+  const body = JSON.stringify(fields);
+  for (const text of [body, ...(leaves ? [] : [`${body}x`])]) {
+    const sent = client.request({ method: 'POST', path: '/api/v1/sms/send/', body: text });
+    if (leaves) await sent;
+    else await expect(sent).rejects.toThrow('--allow-to');
+  }
+  expect(client.sends).toBe(leaves ? 1 : 0);
+  client.close();
 });

@@ -30,6 +30,8 @@ export interface ClientSettings extends ConnectionSettings {
   readonly maxSends?: number | undefined;
   /** Undefined: every recipient is allowed. */
   readonly allowTo?: readonly string[] | undefined;
+  /** A sender number that no SIM has (`--unknown-from`). */
+  readonly unknownFrom?: string | undefined;
   readonly masks: Masks;
   readonly clock?: Clock;
   /** False: broken connections are never retried. */
@@ -113,8 +115,8 @@ export class Client {
 
   /** Checks both spending limits for a send with this body, and counts it. */
   #spend(body: string): void {
-    const { allowTo, maxSends } = this.#settings;
-    if (allowTo !== undefined && !isToOneOf(allowTo, body))
+    const { allowTo, unknownFrom, maxSends } = this.#settings;
+    if (allowTo !== undefined && !isToOneOf(allowTo, body, unknownFrom))
       throw new RecipientBlocked('the recipient is not in --allow-to');
     if (!this.#countSend()) throw new SendsExhausted(`the budget of ${maxSends} sends is spent`);
   }
@@ -175,12 +177,20 @@ function hasRequestId(body: string): boolean {
 }
 
 /** True if the body names one of these recipients, or surely has no recipient. If unsure, false. */
-function isToOneOf(allowed: readonly string[], body: string): boolean {
+function isToOneOf(allowed: readonly string[], body: string, unknownFrom?: string): boolean {
   const parsed = valueIn(body);
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    return !body.includes('"to"') && !body.includes('to=');
-  const { to } = parsed as { readonly to?: unknown };
-  return isAllowed(allowed, to);
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    const [, ...named] = body.split('"to"');
+    return !body.includes('to=') && named.every((rest) => isAllowed(allowed, textAfterColon(rest)));
+  }
+  const { to, from } = parsed as { readonly to?: unknown; readonly from?: unknown };
+  const isUnsent = unknownFrom !== undefined && from === unknownFrom;
+  return isAllowed(allowed, to) || (isUnsent && isNearlyAllowed(allowed, to));
+}
+
+/** The text value at the start of the rest of an object; `false`, which is no text, without one. */
+function textAfterColon(rest: string): string | false {
+  return /^\s*:\s*"([^"\\]*)"/.exec(rest)?.[1] ?? false;
 }
 
 /**
@@ -190,7 +200,21 @@ function isToOneOf(allowed: readonly string[], body: string): boolean {
 export function isAllowed(allowed: readonly string[], to: unknown): boolean {
   if (to === undefined || to === null) return true;
   if (typeof to !== 'string') return false;
-  return to === '' || to.split(',').every((one) => allowed.includes(one.replace(/[^+\d]/g, '')));
+  if (!/\d/.test(to)) return true;
+  return to.split(',').every((one) => allowed.includes(one.replace(/[^+\d]/g, '')));
+}
+
+/**
+ * True for a `to` that is an allowed number with more or fewer digits at an end, as people dial it
+ * or as text of another type. It could reach somebody else, so only a sender that no SIM has may
+ * name it: such a message is not sent even by a service that takes the number.
+ */
+export function isNearlyAllowed(allowed: readonly string[], to: unknown): boolean {
+  const digits = JSON.stringify(to).replace(/\D/g, '');
+  return allowed.some((number) => {
+    const right = number.replace(/\D/g, '');
+    return digits.includes(right) || right.startsWith(digits) || right.endsWith(digits);
+  });
 }
 
 /** The time between two checks whether this process is late. */

@@ -154,6 +154,13 @@ const counters: readonly ((text: string) => number)[] = [
 function judgeLength(trace: Trace, findings: Findings): void {
   judgeFields(['message'], () => true)(trace, findings);
   noticeLongMessages(trace, findings);
+  // A service that counts the text as too long says so with a 400 (SEND-5).
+  for (const { exchange, invalid } of checkedSends(trace))
+    findings.alsoRequireThat(
+      [exchange],
+      invalid.length > 0 || exchange.reply.status !== 413,
+      `202, or a 400 that names message`,
+    );
   const sized = checkedSends(trace).filter(({ exchange, invalid, open }) => {
     const isDecided = exchange.reply.status === 202 || exchange.reply.status === 400;
     const isOnlyMessage = [...invalid, ...open].every((name) => name === 'message');

@@ -229,6 +229,12 @@ export const callerDefects: readonly DefectRow[] = [
         return isLive(key) && isLong && key.key.startsWith(given);
       }),
     ],
+    'key-last-word': [
+      'the last word after Bearer is taken for the key',
+      reading(({ request: { authorization } }) => ({
+        authorization: authorization?.replace(/^Bearer .* (?=\S+$)/, 'Bearer '),
+      })),
+    ],
     'key-in-quotes': [
       'a key in quotes is taken for the key',
       accepting((given, key) => isLive(key) && given === `"${key.key}"`),

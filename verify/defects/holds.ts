@@ -142,6 +142,10 @@ export const holdDefects: readonly DefectRow[] = [
       'an hour of 25 is the first one of the next day',
       readingSendAt((sendAt) => sendAt.replace('T25:', 'T01:')),
     ],
+    'send-at-one-digit-hour': [
+      'an hour of one digit is a time',
+      readingSendAt((sendAt) => sendAt.replace(/T(?=\d:)/, 'T0')),
+    ],
     'send-at-line-end': [
       'a line break after send_at is ignored',
       readingSendAt((sendAt) => sendAt.trimEnd()),

@@ -13,6 +13,7 @@ import {
   describing,
   handling,
   notFound,
+  reading,
   replying,
 } from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
@@ -238,6 +239,14 @@ export const readDefects: readonly DefectRow[] = [
           body: JSON.stringify({ code: 'message_id', detail: 'Not a UUID.' }),
         }),
         ({ endpoint, id, reply }) => endpoint === 'read' && reply.status === 404 && !uuid.test(id),
+      ),
+    ],
+    'read-id-in-any-signs': [
+      'an id is found with any character before and after it, as in braces',
+      reading(({ request, endpoint, id }) =>
+        endpoint === 'read' && uuid.test(id.slice(1, -1))
+          ? { path: request.path.replace(id, id.slice(1, -1)) }
+          : undefined,
       ),
     ],
     'read-id-first-block': [

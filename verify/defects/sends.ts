@@ -5,12 +5,13 @@
 import { minuteMs } from '#contract/time.ts';
 import type { Handled } from '#src/http/service/api.ts';
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
-import { type Call, changed, isSend, textOf } from './call.ts';
+import { type Call, changed, isSend, objectOf, textOf } from './call.ts';
 import {
   acceptAnyway,
   answering,
   answeringSends,
   handling,
+  reading,
   refusal,
   refusing,
   refusingField,
@@ -21,6 +22,8 @@ import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** The longest message, in characters. */
 const longestText = 1_600;
+/** The escapes of the longest text can have more. */
+const mostBodyBytes = 16 * 1_024;
 /** A valid recipient, which stands for an invalid one. */
 const anyRecipient = '+12025550123';
 
@@ -146,6 +149,22 @@ export const sendDefects: readonly DefectRow[] = [
       'a sender with spaces or hyphens is accepted',
       rewriting('from', withoutSeparators),
     ],
+    'names-in-any-case': [
+      'To, MESSAGE and other spellings of a name are taken for the name',
+      understanding((fields) =>
+        Object.fromEntries(
+          Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]),
+        ),
+      ),
+    ],
+    'to-as-integer': [
+      'a second sign before a recipient, and underscores between its digits, are ignored',
+      rewriting('to', (number) => number.replace(/^\+(?=\+)|(?<=\d)_(?=\d)/g, '')),
+    ],
+    'to-international-prefix': [
+      '00 is taken for the plus sign of a recipient',
+      rewriting('to', (number) => number.replace(/^00/, '+')),
+    ],
     'abroad-refused': [
       'numbers of other countries are refused',
       refusingField('to', (to) => isPhone(to) && !to.startsWith('+1')),
@@ -158,6 +177,12 @@ export const sendDefects: readonly DefectRow[] = [
         /\p{Emoji_Presentation}/u.test(String(fields['message']))
           ? { status: 500, body: JSON.stringify({ detail: 'Internal server error.' }) }
           : undefined,
+      ),
+    ],
+    'body-16-kib': [
+      'a body of more than 16 KiB is answered 413, although a permitted text needs it',
+      answeringSends(({ request }) =>
+        textOf(request).length > mostBodyBytes ? { status: 413, body: '{}' } : undefined,
       ),
     ],
     'command-refused': [
@@ -207,6 +232,15 @@ export const sendDefects: readonly DefectRow[] = [
           return undefined;
         const invented = { to: anyRecipient, message: 'No text.' };
         return acceptAnyway({ key, fields: invented, simulation }, device);
+      }),
+    ],
+    'text-after-object': [
+      'what follows the object of a send is not read',
+      reading(({ request, fields }) => {
+        const text = isSend(request) && fields === undefined ? textOf(request) : '';
+        const ends = [...text.matchAll(/\}/g)].map(({ index }) => index + 1);
+        const body = ends.map((end) => text.slice(0, end)).find((start) => objectOf(start));
+        return body === undefined ? undefined : { body };
       }),
     ],
     'wrong-type-coerced': [

@@ -3,6 +3,7 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
+import { wrongSimulation } from '../defects/catalogue.ts';
 import { answering, invalid, notFound, refusal } from '../defects/combinators.ts';
 import { revisitingMost } from '../defects/lifecycles.ts';
 import { WrongSimulation } from '../defects/planted.ts';
@@ -194,6 +195,17 @@ test.concurrent('READ-1 one message in five that other cases sent is lost: a fai
     simulation: (settings, startMs) => new WrongSimulation(settings, startMs, lost),
   });
   expect(failed(results), out).toContain('READ-1/every-message-of-the-run');
+});
+
+test.concurrent('SEND-2 --allow-to leaves out no wrong number that --unknown-from can name', async () => {
+  const plan = { rate, simulation: wrongSimulation('to-international-prefix') };
+  const argv = ['SEND-2/to-is-e164', '--allow-to', '+12025550150'];
+  const { results, out } = await runWithFlags(argv, plan);
+  expect(failed(results), out).toEqual(['SEND-2/to-is-e164']);
+  const fewer = await runWithFlags(argv, { ...plan, without: ['unknown-from'] });
+  expect(fewer.results[0]?.sends).toMatch(
+    /without \d+ that --allow-to and no --unknown-from leave/,
+  );
 });
 
 test.concurrent('STATE-2 a device may report a pickup later than it was handed the message', async () => {

@@ -14,6 +14,7 @@ export interface CaseResult {
   readonly subject: string;
   readonly kind: 'rule' | 'assumption';
   readonly verdict: string;
+  readonly sends?: string;
   readonly reason?: string;
   readonly expected?: string;
   readonly actual?: string;
