@@ -147,20 +147,20 @@ export const sendCases: readonly Case[] = [
         await t.post(path, account.key, t.fields(account, { message: farTooLong }));
     },
   }),
-  about('SEND-3/escaped-text', senderNeeds, 3, {
+  about('SEND-3/escaped-text', senderNeeds, 4, {
     also: ['RES-3', 'SEND-4', 'SEND-6'],
     sends:
-      'the longest texts of emoji and of accents, and a request_id with an emoji, a slash and a tab, written with the escapes of JSON, then accents and request_id without them',
+      'the longest texts of accents and of emoji, and a request_id with an emoji, a slash and a tab, written with the escapes of JSON, then the request_id without them',
     demands:
       '202, and the request_id as it was sent, where the service takes such ids; then its replay. 400 for the emoji where two units of UTF-16 are two characters (characterUnit)',
     steps: async (t, account) => {
-      const accents = '\u00e9'.repeat(messageMaxCharacters);
-      const ids = { request_id: `${t.requestId()} caf\u00e9/\u{1f600}\t`, message: accents };
+      const ids = { request_id: `${t.requestId()} caf\u00e9/\u{1f600}\t` };
+      // Emoji make the longest body that a message needs, of 19 KB.
+      const longest = ['\u00e9', '\u{1f600}'].map((one) => one.repeat(messageMaxCharacters));
       const inHex = (unit: string) => unit.charCodeAt(0).toString(16).padStart(4, '0');
       const escaped = (unit: string) =>
         `\\u${unit < '\ud800' ? inHex(unit).toUpperCase() : inHex(unit)}`;
-      // 19 KB, and the longest body that a message needs: no smaller bound may refuse it.
-      for (const fields of [{ message: '\u{1f600}'.repeat(messageMaxCharacters) }, ids]) {
+      for (const fields of [...longest.map((message) => ({ message })), ids]) {
         const body = JSON.stringify(t.fields(account, fields));
         const inAscii = body.replace(/[^\x20-\x7e]/g, escaped).replaceAll('/', '\\/');
         await t.post(paths.send, account.key, inAscii);
