@@ -2,19 +2,22 @@
  * Cases about reads, unknown ids, the paths of the service, and what reads at the end of a run show.
  * Rules: READ-1, READ-2, SVC-3, VER-1.
  */
-import { dayMs, hourMs, isoTime } from '#contract/time.ts';
+import { dayMs, hourMs, isoTime, secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import {
   type Exchange,
   isAccepted,
   isMessageSend,
   isRead,
+  isSend,
   messageIdOf,
 } from '#judging/evidence/exchange.ts';
+import { uuid } from '#judging/service/body.ts';
 import { type History, historiesIn, pickupOf } from '#judging/service/histories.ts';
 import { isPassedBy, latestPickupMs } from '#judging/service/pace.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { mayBeHeld } from '#judging/service/validity.ts';
+import { flood } from '../floods/limited-requests.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { type Recording, recorded } from '../run/recording.ts';
 import { paths, type Trial, unknownId } from '../run/trial.ts';
@@ -92,50 +95,68 @@ const readersHeaders: readonly Readonly<Record<string, string>>[] = [
   { 'if-modified-since': 'Sat, 01 Jan 2000 00:00:00 GMT' },
 ];
 
-/** This many random reads find a loss of one message in five with a probability of 99.9998 %. */
-const readsAtTheEnd = 60;
+/** Reads are free (READ-3), so the messages of a usual run are all read again. */
+const readsAtTheEnd = 500;
+/** A slow target gets fewer of these reads. */
+const longestReadingMs = 20 * secondMs;
 
 /** The run since the last broken connection: a target that restarted may have lost the rest. */
 export function sinceLastBreak({ target: { log } }: Trial): readonly Exchange[] {
   return log.slice(log.findLastIndex(({ reply }) => reply.interruptions > 0) + 1);
 }
 
-/** Reads messages of all other cases: those with a text of their own first, which are few. */
-async function readSomeOfTheRun(t: Trial): Promise<void> {
+/** Reads the messages of all other cases, as far as there is time: first those that are few. */
+async function readMessagesOfTheRun(t: Trial): Promise<void> {
   const since = sinceLastBreak(t);
-  const sends = since.filter((exchange) => isMessageSend(exchange) && isAccepted(exchange));
+  // The 202 of the other sends is open: its message_id may be no id.
+  const mayHaveRead = (one: Exchange) => isMessageSend(one) || uuid.test(messageIdOf(one));
+  const sends = since.filter((one) => isSend(one) && isAccepted(one) && mayHaveRead(one));
   if (sends.length === 0) t.lack('other cases whose messages are accepted');
   const ids = new Set(sends.map(messageIdOf));
   t.exchanges.push(...since.filter((exchange) => isRead(exchange) && ids.has(exchange.id ?? '')));
   const drawn = sends
     .map((send) => ({ send, place: placeOf(send, t.target.seed) }))
     .sort((one, other) => (one.place < other.place ? -1 : 1));
-  for (const { send } of drawn.slice(0, readsAtTheEnd)) {
+  const startedAt = performance.now();
+  await flood(Math.min(drawn.length, readsAtTheEnd), async (index) => {
+    const send = drawn[index]?.send;
+    if (send === undefined || performance.now() - startedAt > longestReadingMs) return;
     const { authorization = '' } = send.headers;
     const path = paths.read(messageIdOf(send));
     await t.request({ method: 'GET', path, headers: { authorization } });
-  }
+  });
 }
 
-/** Messages are read in the order of their places. */
+/** Messages are read in the order of their places: held ones, those with a text of their own. */
 function placeOf(send: Exchange, seed: number): string {
   const isCommon = String(send.fields?.['message']).startsWith('conformance');
-  return `${Number(isCommon)} ${sha256(`${seed} ${messageIdOf(send)}`)}`;
+  const kind = mayBeHeld(send) ? 0 : 1 + Number(isCommon);
+  return `${kind} ${sha256(`${seed} ${messageIdOf(send)}`)}`;
 }
 
-const lastReads: Recording = {
+export const lastReads: Recording = {
   name: 'reads at the end of the run',
   needs: ['sender'],
   spends: {},
-  record: readSomeOfTheRun,
+  record: readMessagesOfTheRun,
 };
+
+/** The sends of the run that a read at its end shows: those of the other endpoints may have no read. */
+export function readAgainIn(t: Trial): readonly Exchange[] {
+  const found = new Set(
+    t.exchanges.filter((one) => isRead(one) && one.reply.status === 200).map(({ id }) => id),
+  );
+  return sinceLastBreak(t).filter(
+    (one) => isSend(one) && isAccepted(one) && found.has(messageIdOf(one)),
+  );
+}
 
 /** The sends whose messages were seen to be picked up in time, or passed by later ones of their SIM. */
 function sendsOfMovingQueue(t: Trial): readonly Exchange[] {
   const trace = { ...t.trace(), exchanges: sinceLastBreak(t) };
   const isTimely = (one: History) =>
     (pickupOf(one)?.until ?? Number.POSITIVE_INFINITY) - one.start.sentAt <= latestPickupMs(trace);
-  const isDue = ({ start }: History) => isMessageSend(start) && !mayBeHeld(start);
+  const isDue = ({ start }: History) => !mayBeHeld(start);
   return historiesIn({ exchanges: trace.exchanges })
     .filter((one) => isDue(one) && (isTimely(one) || isPassedBy(trace, one)))
     .map(({ start }) => start);

@@ -17,6 +17,7 @@ import {
 } from '../run/trial.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
 import { getStatsWithAndWithoutKey, readPaths } from './auth.ts';
+import { lastReads } from './read.ts';
 import { idOfDigits, statedMaxLength } from './send-4-ids.ts';
 import { refusedSends } from './send-refusals.ts';
 
@@ -77,6 +78,8 @@ const rulesOfReplies = [
 const everyBodyOfTheRun: readonly Case[] = rulesOfReplies.map((rule) =>
   about(`${rule}/every-body-of-the-run`, rule === 'RES-6' ? ['sender', 'device'] : ['sender'], 0, {
     isLast: true,
+    // A read shows a message whose 202 is open, too.
+    ...(rule.startsWith('RES') && { recordings: [lastReads] }),
     sends: 'nothing more: judges the replies of the run that the rule is about',
     demands: `${rule} holds for each of them`,
     steps: async (t) => {
@@ -84,7 +87,8 @@ const everyBodyOfTheRun: readonly Case[] = rulesOfReplies.map((rule) =>
         endpoint !== undefined &&
         method === methodOf(endpoint) &&
         (judgedStatuses[rule]?.includes(reply.status) ?? true);
-      t.exchanges.push(...t.target.log.filter(isJudged));
+      const known = new Set(t.exchanges);
+      t.exchanges.push(...t.target.log.filter((one) => isJudged(one) && !known.has(one)));
       if (t.exchanges.length === 0) t.lack('other cases that send or read a message');
     },
   }),

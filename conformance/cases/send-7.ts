@@ -5,11 +5,14 @@
  */
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
+import { isSend } from '#judging/evidence/exchange.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
+import { holdEndOf, mayBeHeld } from '#judging/service/validity.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { statusEvidence, watched, watchHold } from '../steps/watched-messages.ts';
+import { lastReads, readAgainIn, sinceLastBreak } from './read.ts';
 import { tooLongMessage, twoSegments } from './similar-values.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
@@ -151,6 +154,20 @@ export const send7Cases: readonly Case[] = [
         await t.advance(secondMs);
         await t.read(account, messageId);
       }
+    },
+  }),
+  judging('SEND-7/every-message-of-the-run', lastReads, {
+    isLast: true,
+    sends: 'reads of the held messages of the other cases, at the end of the run',
+    demands: 'none is sending or further whose send_at has not come',
+    steps: async (t) => {
+      const held = readAgainIn(t).filter((send) => (holdEndOf(send) ?? 0) > t.now());
+      if (held.length === 0) t.lack('another case whose message is still held');
+      // Shows which endpoints know send_at (`supportsSendAt`).
+      const refused = sinceLastBreak(t).filter(
+        (one) => isSend(one) && one.reply.status === 400 && mayBeHeld(one),
+      );
+      t.exchanges.push(...held, ...refused);
     },
   }),
   about('SEND-7/tasks-keep-the-hold', ['sender', 'device'], 1, {

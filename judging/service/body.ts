@@ -1,13 +1,20 @@
 /**
  * Judges the fields of every Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6,
  * SVC-4. The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
- * `externalSendShape`), so only SVC-4 looks at them.
+ * `externalSendShape`), so only SVC-4 looks at them. A read of their messages is not open.
  */
 import { statuses } from '#contract/message-status.ts';
 import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { getOrAdd, onceInTurn } from '#io/grouped.ts';
-import { bodyOf, type Exchange, isMessageSend, isRead } from '../evidence/exchange.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isMessageSend,
+  isRead,
+  isSend,
+  senderNumberOf,
+} from '../evidence/exchange.ts';
 import { timeIn } from '../evidence/reading.ts';
 import * as verify from './expectations.ts';
 import { heldStatus } from './histories.ts';
@@ -42,6 +49,8 @@ interface ShownBody {
   readonly exchange: Exchange;
   /** The 202 that accepted the message; undefined if the run did not see it. */
   readonly accepted: Exchange | undefined;
+  /** The dashboard's or the external send that accepted the message, of a read alone. */
+  readonly openSend: Exchange | undefined;
   /** The acceptance, if it is another exchange, and the exchange. */
   readonly proof: readonly Exchange[];
   readonly hasExactTimes: boolean;
@@ -60,18 +69,21 @@ const shownBodiesIn = onceInTurn(
   ({ exchanges, log, hasExactTimes, recorded }: Trace): readonly ShownBody[] => {
     const isRecorded = recorded !== undefined;
     const acceptedById = new Map<unknown, Exchange>();
+    const openSendsById = new Map<unknown, Exchange>();
     for (const send of log) {
-      if (!isAcceptance(send)) continue;
-      const messageId = bodyOf(send)['message_id'];
-      if (!acceptedById.has(messageId)) acceptedById.set(messageId, send);
+      if (!isSend(send) || send.reply.status !== 202) continue;
+      const byId = isAcceptance(send) ? acceptedById : openSendsById;
+      getOrAdd(byId, bodyOf(send)['message_id'], () => send);
     }
     return exchanges.filter(hasMessageBody).map((exchange) => {
       const body = bodyOf(exchange);
       const source = sourceOf(exchange);
       const accepted = acceptedById.get(body['message_id']);
-      const isFirst = accepted === undefined || accepted === exchange;
-      const proof = isFirst ? [exchange] : [accepted, exchange];
-      return { body, source, exchange, accepted, proof, hasExactTimes, isRecorded };
+      const mayBeOpen = accepted === undefined && !isRecorded && isRead(exchange);
+      const openSend = mayBeOpen ? openSendsById.get(body['message_id']) : undefined;
+      const first = accepted ?? openSend ?? exchange;
+      const proof = first === exchange ? [exchange] : [first, exchange];
+      return { body, source, exchange, accepted, openSend, proof, hasExactTimes, isRecorded };
     });
   },
 );
@@ -115,7 +127,8 @@ function requireSevenStrings({ body, source, exchange }: ShownBody): void {
   }
 }
 
-function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: ShownBody): void {
+function requireIdsAndNumbers(shown: ShownBody): void {
+  const { body, source, exchange, accepted, openSend, isRecorded } = shown;
   const requireForm = (name: string, form: RegExp, what: string) => {
     const value = body[name];
     if (!form.test(verify.textOf(value)))
@@ -127,7 +140,8 @@ function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: 
   const isSendUnknown = isRecorded && accepted === undefined && !isAcceptance(exchange);
   const send = isAcceptance(exchange) ? exchange : (accepted ?? exchange);
   const { to, from, from_number: alias } = isSendUnknown ? {} : (send.fields ?? {});
-  if (e164.test(verify.textOf(to))) verify.equal(`to of ${source}`, body['to'], to);
+  const recipient = openSend?.fields?.['to'] ?? to;
+  if (e164.test(verify.textOf(recipient))) verify.equal(`to of ${source}`, body['to'], recipient);
   // The pool may send instead of a disconnected SIM (`disconnectedSim`).
   const mayBePool = isRecorded || send.sender?.is === 'disconnected';
   // With both names, either number may be meant (`bothSenderFields`).
@@ -164,7 +178,7 @@ function judgeCreationTimes(trace: Trace, findings: Findings): void {
 }
 
 function requireCreatedAt(shown: ShownBody): void {
-  const { body, source, exchange, accepted, hasExactTimes, isRecorded } = shown;
+  const { body, source, exchange, accepted, openSend, hasExactTimes, isRecorded } = shown;
   const { created_at: value } = body;
   const createdMs = Date.parse(verify.textOf(value));
   const isTime = utcMilliseconds.test(verify.textOf(value)) && !Number.isNaN(createdMs);
@@ -172,18 +186,19 @@ function requireCreatedAt(shown: ShownBody): void {
     verify.fail(`created_at of ${source} as YYYY-MM-DDTHH:MM:SS.mmmZ`, verify.show(value));
   if (accepted !== undefined)
     verify.equal(`created_at of ${source}`, value, bodyOf(accepted)['created_at']);
-  if (exchange.reply.status !== 202) return;
+  const creation = openSend ?? exchange;
+  if (creation.reply.status !== 202) return;
   // A recorder's clock may be wrong by hours: only a `Date` tells.
-  const stamped = isRecorded ? timeIn(exchange.reply.headers['date'] ?? '') : exchange.sentAt;
+  const stamped = isRecorded ? timeIn(exchange.reply.headers['date'] ?? '') : creation.sentAt;
   if (Number.isNaN(stamped)) return;
   const differenceMs = Math.min(
-    Math.abs(createdMs - exchange.sentAt),
+    Math.abs(createdMs - creation.sentAt),
     Math.abs(createdMs - stamped),
   );
   // The clock of a recorded simulator may show another year.
   if (isRecorded && differenceMs > dayMs) return;
   if (differenceMs > mostClockErrorMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'])
-    verify.fail(`created_at of ${source} at about ${isoTime(exchange.sentAt)}`, verify.show(value));
+    verify.fail(`created_at of ${source} at about ${isoTime(creation.sentAt)}`, verify.show(value));
 }
 
 function requireStatus({ body: { status }, source, accepted }: ShownBody): void {
@@ -215,8 +230,10 @@ function judgeDevices(trace: Trace, findings: Findings): void {
   }
 }
 
-function requireDevice({ body, source, exchange, accepted }: ShownBody): void {
-  const { sender } = accepted ?? exchange;
+function requireDevice({ body, source, exchange, accepted, openSend }: ShownBody): void {
+  // The other sends may name their sender in another way, so the read shows from which they sent.
+  const isSameNumber = openSend && senderNumberOf(openSend) === body['from_number'];
+  const { sender } = accepted ?? (isSameNumber ? openSend : exchange);
   if (sender?.is === 'own' && sender.deviceId !== undefined)
     verify.sameUuid(`device_id of ${source}`, body['device_id'], sender.deviceId);
 }

@@ -540,6 +540,23 @@ test('LIMIT-4 a limit that breaks only when requests arrive at once is named as 
   expect(actual([...atOnce, received(429, 10_600, 5)])).not.toContain('arrive at once');
 });
 
+test('the other sends: a read of their message is judged, and an id that version 1 does not know is open', () => {
+  const sender = { is: 'own', deviceId: body.device_id } as const;
+  const sent = send(202, {}, {}, { more: { ...byDashboard, sender } });
+  const brokenBy = (rule: RuleId, json: object) =>
+    judge(rule, [sent, read(json, { at: 5_000 })]).broken?.expected;
+  for (const rule of ['RES-2', 'RES-4', 'RES-6', 'READ-1'] as const)
+    expect(brokenBy(rule, {}), rule).toBe(undefined);
+  expect(brokenBy('RES-2', { to: '+12125550151' })).toContain('to of a read');
+  expect(brokenBy('RES-4', { created_at: '2026-03-01T11:00:00.070Z' })).toContain('created_at');
+  const otherDevice = { device_id: id };
+  expect(brokenBy('RES-6', otherDevice)).toContain('device_id of a read');
+  // Its Send page may send from another number of the account.
+  expect(brokenBy('RES-6', { ...otherDevice, from_number: '+12025550102' })).toBe(undefined);
+  const unknown = exchange(404, {}, { at: 5_000, more: { endpoint: 'read', id } });
+  expect(judge('READ-1', [sent, unknown]).broken).toBe(undefined);
+});
+
 test('READ-3 too few reads are no slow target if a send was refused before them', () => {
   const missing = (...all: Exchange[]) => judge('READ-3', all).missing?.message;
   expect(missing(send(503, { code: 'busy' }), read({}))).toContain(

@@ -113,19 +113,24 @@ export function isPassedBy(trace: Trace, history: History): boolean {
   const { start, messageId } = history;
   const { log, hasExactTimes } = trace;
   // A control port changes SIMs, and how their devices poll.
-  if (hasExactTimes) return false;
+  const lateAt = latestPickupAt(trace, history);
+  if (hasExactTimes || lastQueuedAt(history) <= lateAt) return false;
   const marks = [messageId, verify.textOf(start.fields?.['message'])];
   const mayHandOut = ({ endpoint, reply }: Exchange) =>
     endpoint === 'tasks' && (reply.interruptions > 0 || hasText(reply.json, marks));
   if (log.some(mayHandOut)) return false;
-  const lateAt = latestPickupAt(trace, history);
-  const device = bodyOf(start)['device_id'];
+  const device = deviceOf(history);
   const passing = historiesIn({ exchanges: log }).filter((other) => {
     const until = pickupOf(other)?.until ?? Number.POSITIVE_INFINITY;
     const isLater = other.start.sentAt > lateAt && until < lastQueuedAt(history);
-    return isLater && bodyOf(other.start)['device_id'] === device;
+    return isLater && deviceOf(other) === device;
   });
   return passing.length >= fewestPassing && isInOrder(passing);
+}
+
+/** The device of a message. The 202 of some sends is open, so a read shows it. */
+function deviceOf({ start, reads }: History): unknown {
+  return [start, ...reads].map((one) => bodyOf(one)['device_id']).find((id) => id !== undefined);
 }
 
 /** True if none of these was certainly picked up before one that had certainly been sent earlier. */

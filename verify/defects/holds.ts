@@ -6,6 +6,7 @@ import { parseSendAt } from '#src/sim/sends/send-at.ts';
 import { type AnsweredCall, isAccepted, messageOf } from './call.ts';
 import {
   answeringSends,
+  handling,
   refusingField,
   replying,
   rewriting,
@@ -149,6 +150,16 @@ export const holdDefects: readonly DefectRow[] = [
     'send-at-line-end': [
       'a line break after send_at is ignored',
       readingSendAt((sendAt) => sendAt.trimEnd()),
+    ],
+    'hold-lost-after-30-s': [
+      'a restart loses the holds: a held message goes out when it is half a minute old',
+      handling(({ world, clock, deviceActors }) => ({ request }, next) => {
+        for (const message of world.messages.values()) {
+          const isOld = clock.now() - message.createdAtMs > 30 * secondMs;
+          if (isOld && message.isHeldAt(clock.now())) deviceActors.progress(message);
+        }
+        return next(request);
+      }),
     ],
     'tasks-end-holds': [
       'a device that asks for tasks ends the holds of its SIM',

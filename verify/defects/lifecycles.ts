@@ -163,6 +163,11 @@ function answeringAs(status: Status, steps: number): Planted {
   }, isAccepted);
 }
 
+/** Messages of the external send stay queued. Only a run of several rules sees others pass them. */
+export const externalNeverPickedUp = withLifecycle((lifecycle) => {
+  lifecycle.mayStep = ({ status, endpoint }) => status !== 'queued' || endpoint !== 'external_send';
+});
+
 export const lifecycleDefects: readonly DefectRow[] = [
   ...breaking('STATE-1', {
     'created-as-sending': ['a new message is sending from the start', answeringAs('sending', 1)],
