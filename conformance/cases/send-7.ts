@@ -5,7 +5,7 @@
  */
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
-import { isSend } from '#judging/evidence/exchange.ts';
+import { isMessageSend, isSend } from '#judging/evidence/exchange.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { holdEndOf, mayBeHeld } from '#judging/service/validity.ts';
@@ -163,9 +163,9 @@ export const send7Cases: readonly Case[] = [
     steps: async (t) => {
       const held = readAgainIn(t).filter((send) => (holdEndOf(send) ?? 0) > t.now());
       if (held.length === 0) t.lack('another case whose message is still held');
-      // Shows which endpoints know send_at (`supportsSendAt`).
+      // Show which of the other endpoints know send_at (`supportsSendAt`).
       const refused = sinceLastBreak(t).filter(
-        (one) => isSend(one) && one.reply.status === 400 && mayBeHeld(one),
+        (one) => isSend(one) && !isMessageSend(one) && one.reply.status === 400 && mayBeHeld(one),
       );
       t.exchanges.push(...held, ...refused);
     },

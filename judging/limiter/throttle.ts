@@ -116,7 +116,7 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
   const certainFault =
     others === undefined ? fault : unexplained(bucket, others.areSeen ? 'certain' : 'possible');
   if (certainFault !== undefined)
-    findings.judge(bucket.exchanges, () => failLimit(bucket, certainFault));
+    findings.judge(bucket.exchanges, () => failLimit(trace, bucket, certainFault));
   else if (others !== undefined) findings.lack(others.need);
 }
 
@@ -168,13 +168,30 @@ function refusalInsteadOf429({ exchanges, limit }: Bucket): Exchange | undefined
   });
 }
 
-function failLimit(bucket: Bucket, { exchange, expected, actual, isTooFew }: Unexplained): never {
-  const later = isTooFew ? undefined : passedOneByOne(bucket, exchange);
+function failLimit(trace: Trace, bucket: Bucket, fault: Unexplained): never {
+  const { exchange, expected, actual, isTooFew } = fault;
+  if (isTooFew)
+    verify.fail(expected, `${actual}${besideRevoked(trace, fault)}`, exchange.reply.exchange);
+  const later = passedOneByOne(bucket, exchange);
   const comparison =
     later === undefined
       ? ''
       : `, but ${later} when each waited for the one before: the limit breaks when requests arrive at once`;
   verify.fail(expected, `${actual}${comparison}`, exchange.reply.exchange);
+}
+
+/** Names the calls with a revoked key that a user's limit may have counted by mistake (AUTH-6). */
+function besideRevoked({ log }: Trace, { exchange: { endpoint, caller, sentAt } }: Unexplained) {
+  const revoked = log.filter(
+    (one) =>
+      one.endpoint === endpoint &&
+      one.caller.key === 'revoked' &&
+      one.sentAt <= sentAt &&
+      one.answeredAt > sentAt - 2 * minuteMs,
+  );
+  return revoked.length === 0 || caller.account === undefined
+    ? ''
+    : `, and after ${revoked.length} with a revoked key, which must not count for the user`;
 }
 
 /**

@@ -574,6 +574,20 @@ test('SEND-2 a 400 that names more than the wrong field says which names it has'
   ]);
 });
 
+test('LIMIT-4 a 429 that comes too soon names the calls with a revoked key before it', () => {
+  const received = (status: number, at: number, by: Caller) =>
+    exchange(status, {}, { at, more: { endpoint: 'received', caller: by } });
+  const revoked = Array.from({ length: 105 }, (_, i) =>
+    received(401, i * 10, { key: 'revoked', isNew: false, address: 'peer' }),
+  );
+  const users = Array.from({ length: 20 }, (_, i) =>
+    received(i < 15 ? 200 : 429, 2_000 + i * 100, caller),
+  );
+  const actual = (all: Exchange[]) => judge('LIMIT-4', all).broken?.actual;
+  expect(actual([...revoked, ...users])).toContain('after 105 with a revoked key');
+  expect(actual(users)).not.toContain('revoked');
+});
+
 const otherId = id.replace('6a01', '6a09');
 
 function ofOtherMessage(one: Exchange): Exchange {

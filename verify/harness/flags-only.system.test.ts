@@ -6,7 +6,14 @@ import { expect, test } from 'vitest';
 import { hourMs, isoTime } from '#contract/time.ts';
 import { isRead } from '../defects/call.ts';
 import { wrongSimulation } from '../defects/catalogue.ts';
-import { answering, describing, invalid, notFound, refusal } from '../defects/combinators.ts';
+import {
+  answering,
+  describing,
+  invalid,
+  notFound,
+  refusal,
+  replying,
+} from '../defects/combinators.ts';
 import { externalNeverPickedUp, revisitingMost } from '../defects/lifecycles.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { countingAs } from '../defects/wrong-limiters.ts';
@@ -245,6 +252,23 @@ test.concurrent('STATE-2 a device may report a pickup later than it was handed t
   const seen = results.map(({ id, verdict }) => `${id} ${verdict}`);
   expect(seen).toContain('STATE-2/pickup-by-a-polling-device passed');
   expect(seen).toContain('taskPickup/status-once-handed-out observed');
+});
+
+test.concurrent('STATE-2 a message that is missing from a list of tasks is no lack of a device', async () => {
+  const withoutIds = replying(
+    ({ reply }) => {
+      const { tasks } = JSON.parse(reply.body);
+      const kept = tasks.filter((task: { message: string }) => task.message === 'conformance');
+      return { ...reply, body: JSON.stringify({ tasks: kept }) };
+    },
+    ({ endpoint, reply }) => endpoint === 'tasks' && reply.status === 200,
+  );
+  const { out } = await runWithFlags(['READ-1/own-message', 'STATE-2/pickup-by'], {
+    rate,
+    isUnattended: true,
+    simulation: (settings, startMs) => new WrongSimulation(settings, startMs, withoutIds),
+  });
+  expect(out).toMatch(/not_exercised +STATE-2.*the message was not among the tasks/);
 });
 
 test.concurrent('ERR-1 an exhausted account without a number of its own is not accused', async () => {
