@@ -107,9 +107,11 @@ function isThrottledRead(broken: Result['broken']): boolean {
 
 /**
  * Rules in the order of what they say about a cause. Reads that are throttled also fail the rules
- * about messages; a broken limit also fails the rules about all buckets.
+ * about messages, and calls with a revoked key that count for a user fail the limit, too; a broken
+ * limit also fails the rules about all buckets.
  */
-function placeOf({ subject, broken }: Result): number {
+function placeOf({ subject, broken, actual = '' }: Result): number {
+  if (subject === 'AUTH-6' && actual.includes('with a revoked key')) return 0;
   if (['READ-3', 'LIMIT-6'].includes(subject) && isThrottledRead(broken)) return 0;
   return ['AUTH-6', 'LIMIT-7'].includes(subject) ? 2 : 1;
 }

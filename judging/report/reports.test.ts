@@ -132,7 +132,7 @@ test('failures that differ in ids and times alone are one finding', () => {
   ).toEqual([['RES-6/a', 'RES-6/b'], ['RES-2/a'], ['RES-4/a', 'RES-4/b']]);
 });
 
-test('a limit on reads comes before the failures of other rules that it causes', () => {
+test('the rule that says most about a cause comes before the others that fail of it', () => {
   const url = 'http://x/api/v1/sms/1e7ac6df-e26a-4890-8900-f9dd16e6c53a/';
   const broken = { ...request, method: 'GET', status: 429, url };
   const refused = (id: string, seconds: number) =>
@@ -143,9 +143,16 @@ test('a limit on reads comes before the failures of other rules that it causes',
       refused('SVC-2/sent-later', 12),
       failure('ERR-3/a', 'Retry-After with a number', '429 {}', atSend),
       failure('LIMIT-7/a', '120', '60'),
+      failure('LIMIT-4/a', 'no 429', '429 after 4, and after 105 with a revoked key'),
+      failure('AUTH-6/a', 'no 429', '429 after 4, and after 105 with a revoked key'),
       refused('READ-3/many-reads', 3),
     ]),
-  ).toEqual([['READ-3/many-reads', 'SVC-2/sent-later'], ['ERR-3/a'], ['LIMIT-7/a']]);
+  ).toEqual([
+    ['AUTH-6/a', 'LIMIT-4/a'],
+    ['READ-3/many-reads', 'SVC-2/sent-later'],
+    ['ERR-3/a'],
+    ['LIMIT-7/a'],
+  ]);
 });
 
 const request = {

@@ -586,6 +586,9 @@ test('LIMIT-4 a 429 that comes too soon names the calls with a revoked key befor
   const actual = (all: Exchange[]) => judge('LIMIT-4', all).broken?.actual;
   expect(actual([...revoked, ...users])).toContain('after 105 with a revoked key');
   expect(actual(users)).not.toContain('revoked');
+  // Had the limit counted them, it would have been met sooner.
+  const more = revoked.map((one) => ({ ...one, sentAt: one.sentAt + 5 }));
+  expect(actual([...revoked, ...more, ...users])).not.toContain('revoked');
 });
 
 const otherId = id.replace('6a01', '6a09');

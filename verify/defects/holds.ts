@@ -55,6 +55,17 @@ function tasksEndHolds({ endpoint, key, id, reply, simulation }: AnsweredCall) {
   return reply;
 }
 
+/** Held messages go out when they are so old, as after a restart that loses what was held. */
+export function losingHoldsAfter(ageMs: number): Planted {
+  return handling(({ world, clock, deviceActors }) => ({ request }, next) => {
+    for (const message of world.messages.values()) {
+      const isOld = clock.now() - message.createdAtMs > ageMs;
+      if (isOld && message.isHeldAt(clock.now())) deviceActors.progress(message);
+    }
+    return next(request);
+  });
+}
+
 export const holdDefects: readonly DefectRow[] = [
   ...breaking('SEND-7', {
     'send-at-microseconds-refused': [
@@ -153,13 +164,7 @@ export const holdDefects: readonly DefectRow[] = [
     ],
     'hold-lost-after-30-s': [
       'a restart loses the holds: a held message goes out when it is half a minute old',
-      handling(({ world, clock, deviceActors }) => ({ request }, next) => {
-        for (const message of world.messages.values()) {
-          const isOld = clock.now() - message.createdAtMs > 30 * secondMs;
-          if (isOld && message.isHeldAt(clock.now())) deviceActors.progress(message);
-        }
-        return next(request);
-      }),
+      losingHoldsAfter(30 * secondMs),
     ],
     'tasks-end-holds': [
       'a device that asks for tasks ends the holds of its SIM',

@@ -3,18 +3,9 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
-import { hourMs, isoTime } from '#contract/time.ts';
-import { isRead } from '../defects/call.ts';
 import { wrongSimulation } from '../defects/catalogue.ts';
-import {
-  answering,
-  describing,
-  invalid,
-  notFound,
-  refusal,
-  replying,
-} from '../defects/combinators.ts';
-import { externalNeverPickedUp, revisitingMost } from '../defects/lifecycles.ts';
+import { answering, invalid, notFound, refusal, replying } from '../defects/combinators.ts';
+import { revisitingMost } from '../defects/lifecycles.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { countingAs } from '../defects/wrong-limiters.ts';
 import { type CaseResult, failures, runConform } from '../testkit/conform-run.ts';
@@ -215,34 +206,6 @@ test.concurrent('SEND-2 --allow-to leaves out no wrong number that --unknown-fro
   expect(fewer.results[0]?.sends).toMatch(
     /without \d+ that --allow-to and no --unknown-from leave/,
   );
-});
-
-test.concurrent('SVC-3 messages of the external send that stay queued are seen at the end', async () => {
-  const patterns = ['VER-1/without-version', 'LIMIT-4', 'SEND', 'SVC-3'];
-  const { results, out } = await runWithFlags(patterns, {
-    rate,
-    simulation: (settings, startMs) =>
-      new WrongSimulation(settings, startMs, externalNeverPickedUp),
-  });
-  expect(failed(results), out).toEqual(['SVC-3/every-message-of-the-run']);
-});
-
-test.concurrent('RES reads of messages from the other sends are compared with what was sent', async () => {
-  const wrong = describing(
-    ({ to, created_at: created }) => ({
-      to: `${String(to).slice(0, -1)}9`,
-      device_id: '7b0f7f3e-2c44-4a7e-9a39-0d6f4a1f6a02',
-      created_at: isoTime(Date.parse(String(created)) + hourMs),
-    }),
-    (call) => isRead(call) && call.message?.endpoint !== 'send',
-  );
-  const patterns = ['VER-1/without-version', 'every-body-of-the-run'];
-  const { results, out } = await runWithFlags(patterns, {
-    rate,
-    simulation: (settings, startMs) => new WrongSimulation(settings, startMs, wrong),
-  });
-  const rules = ['RES-2', 'RES-4', 'RES-6'];
-  expect(failed(results), out).toEqual(rules.map((rule) => `${rule}/every-body-of-the-run`));
 });
 
 test.concurrent('STATE-2 a device may report a pickup later than it was handed the message', async () => {
