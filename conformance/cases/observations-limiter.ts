@@ -23,14 +23,17 @@ export const limiterObservations: readonly Observation[] = [
     recordings: [floodOf.send],
     sends: 'a flood of sends, and two more when its wait is over',
     run: async (t) => {
-      const { wait, refusals, first } = await recorded(t, floodOf.send);
+      const { wait, refusals, first, earlierAt } = await recorded(t, floodOf.send);
       if (wait === undefined)
         return { undetermined: `no wait could be followed after ${refusals.length} 429s` };
       // If no known limiter explains the flood, the nearest answer would be wrong.
       const rules = ['LIMIT-1', 'ERR-3'] as const;
       const broken = rules.map((rule) => judged(rule, t).broken).find((one) => one !== undefined);
-      if (broken === undefined) return { answer: refillOf(first.reply, wait) };
-      return { undetermined: `none of these: ${broken.message}` };
+      if (broken !== undefined) return { undetermined: `none of these: ${broken.message}` };
+      const answer = refillOf(first.reply, earlierAt, wait);
+      return answer === undefined
+        ? { undetermined: 'several limiters explain what came back after the wait' }
+        : { answer };
     },
   }),
   about('refusedSpendsToken/many-refusals', ['fresh', 'clock'], 740, {

@@ -101,10 +101,11 @@ export interface Wait {
   readonly seconds: number;
   /** When the refused request was sent. */
   readonly askedAt: number;
-  /** The second reply after the wait: shows whether more than one token has returned. */
-  readonly next: Reply;
-  /** True if `timesAgain` more passed at once: more than a sliding counter allows by then. */
-  readonly isWhole: boolean;
+  /**
+   * True if `timesAgain` more passed at once: more than returns by then of what was spent first.
+   * Undefined if a reply is missing that decides it.
+   */
+  readonly isWhole: boolean | undefined;
 }
 
 /** The requests at once that show whether the whole bucket is full again. */
@@ -160,9 +161,13 @@ export async function waitOut(
   await call();
   const next = await call();
   // Only the refill of `send` is observed, so only there are the further requests worth their cost.
-  const isWhole =
-    bucket === 'send' && passed(next) && (await flood(timesAgain, call)).every(passed);
-  return { seconds, askedAt, next, isWhole };
+  const again = bucket === 'send' && passed(next) ? await flood(timesAgain, call) : [];
+  return { seconds, askedAt, isWhole: isWholeBucket([next, ...again]) };
+}
+
+function isWholeBucket(replies: readonly Reply[]): boolean | undefined {
+  if (replies.some(isRefused)) return false;
+  return replies.length > timesAgain && replies.every(passed) ? true : undefined;
 }
 
 /** Calls until one is refused: when that one was sent, and the wait that its reply states. */
@@ -199,19 +204,26 @@ export const soonSeconds = 2;
 const longerBySeconds = 1.5;
 const shorterBySeconds = 2;
 
+/** Requests this little before a flood count as its first one. */
+const withFirstMs = 1_000;
+
 /**
  * The answer to `limiterRefill` that the wait after a flood shows. The first request of the flood
  * came well before the others, so its token returns first. If the wait is longer than that, refused
  * requests prolong it (`refusedSpendsToken`), which happens only in a sliding window. If it is
  * shorter, the bucket looks at the minutes of a clock: with the first request 20 s ago at second 30
  * of a minute, a sliding window asks to wait 40 s, an aligned one 10 s, and a counter a little more
- * than 10 s.
+ * than 10 s. `earlierAt`: when the run spent from the bucket within the minute before the flood. A
+ * few at its very start return together with the first token, as a whole bucket would in part.
+ * Undefined if several answers explain the wait.
  */
-export function refillOf(first: Reply, wait: Wait) {
+export function refillOf(first: Reply, earlierAt: readonly number[], wait: Wait) {
   if (wait.seconds <= soonSeconds) return 'continuous';
+  const isKnown = earlierAt.every((at) => at > first.sentAt - withFirstMs);
+  if (wait.isWhole === undefined || !isKnown || earlierAt.length > timesAgain) return undefined;
   const firstTokenSeconds = (first.sentAt + minuteMs - wait.askedAt) / secondMs;
   if (wait.seconds > firstTokenSeconds + longerBySeconds) return 'sliding';
   if (wait.seconds < firstTokenSeconds - shorterBySeconds)
     return wait.isWhole ? 'interval_aligned' : 'sliding_counter';
-  return passed(wait.next) ? 'interval' : 'sliding';
+  return wait.isWhole ? 'interval' : 'sliding';
 }

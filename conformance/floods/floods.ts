@@ -37,6 +37,8 @@ export interface Flood {
   readonly tookMs: number;
   /** The first request and its reply. */
   readonly first: { readonly fields: Fields; readonly reply: Reply };
+  /** When the run's requests in the minute before it were sent that may have spent a token. */
+  readonly earlierAt: readonly number[];
   /** The bodies of refused requests; each message text contains its `request_id`. */
   readonly refused: readonly Fields[];
   /** The reply to a call that claims to be forwarded from another address. */
@@ -86,8 +88,8 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
   if (burst.hadTooFew && canWait) burst = (await floodAgain(t, account, bucket)) ?? burst;
   const wait = await waitOut(t, burst.callSame, { bucket, ...burst });
   // Only of `send` is the refill observed (`isWhole`).
-  if (bucket === 'send' && wait && refillOf(burst.first.reply, wait) === 'sliding_counter')
-    t.target.ledger.noteSlidingCounter();
+  const refill = wait && refillOf(burst.first.reply, burst.earlierAt, wait);
+  if (bucket === 'send' && refill === 'sliding_counter') t.target.ledger.noteSlidingCounter();
   const times = limitOf(bucket) + surplus;
   if (burst.hadTooMany && canWait && hasBudget(t, times)) {
     // Shows whether the limit breaks only when requests arrive at once; if an interval that began
@@ -143,7 +145,8 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   let next = limit;
   const caller = await callerOf(t, account, bucket);
   const beganAt = clock.now();
-  const spentEarlier = spentBefore(t, bucket, account);
+  const earlierAt = spentBefore(t, bucket, account);
+  const spentEarlier = earlierAt.length;
   // A second for the difference of the clocks, and a few for the flood itself.
   const mostCounted = ledger.countAt(bucket, beganAt - secondMs);
   const leastCounted = ledger.countAt(bucket, beganAt + 6 * secondMs);
@@ -178,6 +181,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
     refusals,
     tookMs,
     first: { fields: caller.sent[0]?.body ?? {}, reply: first },
+    earlierAt,
     refused,
     forwarded: whileEmpty?.forwarded,
     callSame: () => caller.call(limit),
@@ -269,7 +273,8 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
   return { call, sent, isUserRefused };
 }
 
-/** The run's own requests to this bucket within the last minute that may have spent a token. */
-function spentBefore(t: Trial, bucket: Bucket, account: AccountUnderTest): number {
-  return recentRequests(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
+/** When the run's own requests of the last minute were sent that may have spent from the bucket. */
+function spentBefore(t: Trial, bucket: Bucket, account: AccountUnderTest): number[] {
+  const recent = recentRequests(t, bucket, account);
+  return recent.filter(({ reply }) => !isRefused(reply)).map(({ sentAt }) => sentAt);
 }
