@@ -247,6 +247,7 @@ export class Trial extends RecordedRequests {
     this.reported.push(...other.reported);
     this.exchanges.push(...other.exchanges);
     this.listings.push(...other.listings);
+    this.unanswered.push(...other.unanswered);
     this.joinedMs += other.#tookMs;
   }
 

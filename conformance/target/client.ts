@@ -54,6 +54,8 @@ const shortPatienceMs = 1_000;
 const mostBrokenInARow = 3;
 /** Pauses before each retry; together longer than a service needs to restart. */
 const pausesMs = [100, 400, 1_000, 2_000, 2_500];
+/** The retries once a request is known that always breaks the connection: a crash, no restart. */
+const retriesAfterCrash = 2;
 /** Errors after which the target has received nothing: the connection was not established. */
 const notConnected = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b/;
 
@@ -79,6 +81,8 @@ export class Client {
   throttled = 0;
   /** The number of broken connections, by error. */
   readonly interruptions = new Map<string, number>();
+  /** True once a request is known that always breaks the connection. */
+  hasSeenCrash = false;
   /** True once the budget of sends has kept a request from being sent. */
   budgetReached = false;
 
@@ -135,7 +139,8 @@ export class Client {
     const { retries, signal } = this.#settings;
     const isRetried =
       retries !== false && options.mayRetry !== false && this.#broken < mostBrokenInARow;
-    const pauses = isRetried ? pausesMs : [];
+    const most = this.hasSeenCrash ? retriesAfterCrash : pausesMs.length;
+    const pauses = isRetried ? pausesMs.slice(0, most) : [];
     let interruptions = 0;
     let outcome = await this.#attemptOnce(options);
     while (isBroken(outcome) && !signal?.aborted) {

@@ -46,7 +46,7 @@ export function textReport(judged: Summary): string {
   lines.push(countsLine(summary), costLine(summary));
   for (const [failure, times] of Object.entries(summary.interruptions)) {
     const often = counted(times, 'time');
-    lines.push(`The connection broke ${often} (${failure}); this counts against no rule.`);
+    lines.push(`The connection broke ${often} (${failure}); alone, this counts against no rule.`);
   }
   if (!summary.reachable) lines.push(`${summary.baseUrl} is not reachable.`);
   if (summary.interrupted) lines.push('Interrupted: these are the results so far.');

@@ -11,6 +11,7 @@ import {
   acceptingFrom,
   answering,
   answeringSends,
+  brokenConnection,
   reading,
   refusal,
   rewriting,
@@ -218,6 +219,12 @@ export const callerDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('AUTH-3', {
+    'key-short-breaks': [
+      'a key of less than 12 characters breaks the connection',
+      answering(({ request: { authorization: given = '' } }) =>
+        /^Bearer .{1,11}$/.test(given) ? brokenConnection : undefined,
+      ),
+    ],
     'revoked-key-works': [
       'a revoked key still works',
       accepting((given, { key }) => key === given),

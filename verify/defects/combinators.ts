@@ -167,6 +167,9 @@ export function refusal(error: ServiceError, { simulation }: Pick<Call, 'simulat
   return errorReply(error, simulation.world.assumptions);
 }
 
+/** A crash of the handler: the connection ends without a reply. */
+export const brokenConnection: ApiReply = { status: 503, body: '', delivery: { cut: 'reset' } };
+
 export function notFound(call: Pick<Call, 'simulation'>): ApiReply {
   return refusal({ kind: 'not_found' }, call);
 }

@@ -9,6 +9,7 @@ import { messageBody } from '#src/sim/store/message-view.ts';
 import { type AnsweredCall, changed, type Fields, isAccepted, isRead, messageOf } from './call.ts';
 import {
   answering,
+  brokenConnection,
   comparingFirstBlocks,
   describing,
   handling,
@@ -203,6 +204,12 @@ export const readDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('READ-2', {
+    'read-short-id-breaks': [
+      'an id of less than 36 characters breaks the connection',
+      answering(({ endpoint, id }) =>
+        endpoint === 'read' && id.length < 36 ? brokenConnection : undefined,
+      ),
+    ],
     'read-long-id-500': [
       'an id of more than 255 characters is answered 500',
       answering(({ endpoint, id }) =>

@@ -11,6 +11,7 @@ import { messageBody } from '#src/sim/store/message-view.ts';
 import { type AnsweredCall, isReplay, messageOf, objectOf, type SendCall } from './call.ts';
 import {
   answeringSends,
+  brokenConnection,
   handling,
   invalid,
   refusal,
@@ -96,6 +97,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
       return body ? { status: 200, body } : undefined;
     }),
   ],
+  'replay-breaks': ['a replay breaks the connection', changingReplays(() => brokenConnection)],
   'replay-answers-202': ['a replay is answered 202', changingReplays(() => ({ status: 202 }))],
   'replay-of-a-refusal': [
     'a send under the request_id of a refused one is queued, and answered 200',

@@ -10,6 +10,7 @@ import {
   acceptAnyway,
   answering,
   answeringSends,
+  brokenConnection,
   handling,
   reading,
   refusal,
@@ -100,6 +101,12 @@ export const sendDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('SEND-2', {
+    'null-breaks': [
+      'null as a required field breaks the connection',
+      answeringSends(({ fields: { to, from, message } }) =>
+        [to, from, message].includes(null) ? brokenConnection : undefined,
+      ),
+    ],
     'missing-message-accepted': [
       'a message without text is accepted',
       understanding(({ message = 'No text.' }) => ({ message })),

@@ -15,6 +15,9 @@ import { runWithFlags, serveWithFlags, testRate } from './flags-world.ts';
 // All of them share a process: at the usual rate, a busy one falls behind.
 const rate = testRate / 2;
 
+/** A short time without replies, as of a proxy that restarts. */
+const restartMs = 400;
+
 function failed(results: readonly CaseResult[]): string[] {
   return failures(results).map(({ id }) => id);
 }
@@ -104,6 +107,27 @@ test.concurrent('a service that loses replies after it has handled them breaks n
   expect(out).toContain('The connection broke');
   // A repeated request may have spent two tokens, so no flood is made again for the lack of one.
   expect(sends).toBeLessThan(780);
+});
+
+test.concurrent('a service that breaks a tenth of all connections, and restarts now and then, breaks no rule', async () => {
+  const patterns = ['AUTH-3', 'SEND-2', 'SEND-5', 'READ-2', 'SEND-4/replay'];
+  const { results, out } = await runWithFlags(patterns, {
+    rate,
+    disturb: ({ faults }) => {
+      const fault = { kind: 'reset' } as const;
+      faults.add({ when: { probability: 0.1 }, fault });
+      const restarts = setInterval(() => {
+        faults.add({ when: { every: 1 }, times: 1_000, fault });
+        setTimeout(() => {
+          faults.clear();
+          faults.add({ when: { probability: 0.1 }, fault });
+        }, restartMs);
+      }, 10 * restartMs);
+      return () => clearInterval(restarts);
+    },
+  });
+  expect(failed(results), out).toEqual([]);
+  expect(out).toContain('The connection broke');
 });
 
 // `SMSTWIN_RUNS=2` tries both.
