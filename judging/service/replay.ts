@@ -66,10 +66,29 @@ function sharesId(send: Exchange, other: Exchange): boolean {
   );
 }
 
-/** An earlier send with the same `request_id`, whatever its reply. */
-export function earlierUse({ log }: Trace, send: Exchange): Exchange | undefined {
+/**
+ * An earlier send with the same `request_id`. Not one that was surely refused before its body was
+ * read: that uses up no id (`failedRequestId`), or no wait would be long enough (ERR-3).
+ */
+export function earlierUse(trace: Trace, send: Exchange): Exchange | undefined {
+  return earlierSend(trace, send, (each) => !isUnread(each));
+}
+
+function earlierSend(
+  { log }: Trace,
+  send: Exchange,
+  isMeant: (each: Exchange) => boolean,
+): Exchange | undefined {
   if (requestIdOf(send) === undefined) return undefined;
-  return log.find((each) => each !== send && each.sentAt <= send.sentAt && sharesId(send, each));
+  const isEarlier = (each: Exchange) => each !== send && each.sentAt <= send.sentAt;
+  return log.find((each) => isEarlier(each) && sharesId(send, each) && isMeant(each));
+}
+
+/** Statuses of the checks of the key and the limit, which come before the body in every order. */
+const unreadStatuses: readonly number[] = [401, 429];
+
+function isUnread(send: Exchange): boolean {
+  return unreadStatuses.includes(send.reply.status) && !isUncertain(send);
 }
 
 /**
@@ -88,6 +107,7 @@ function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
   const { reply, sender } = send;
   const { invalid } = validityOf(send, trace);
   const wasRefused = earlierUse(trace, send) !== undefined;
+  const isSentAgain = earlierSend(trace, send, () => true) !== undefined;
   const mayBeRefused = [400, 402, 403, 503].includes(reply.status) || sender?.is !== 'own';
   // A connection may have broken before its 202 arrived.
   const mayBeReplay = trace.log.some(
@@ -96,9 +116,9 @@ function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
       requestIdOf(other) === requestIdOf(send) &&
       other.caller.account === send.caller.account,
   );
-  if (reply.status === 202 && wasRefused) findings.exercised += 1;
+  if (reply.status === 202 && isSentAgain) findings.exercised += 1;
   if (reply.status === 202 || mayBeReplay) return;
-  findings.require(wasRefused, [send], () => {
+  findings.require(isSentAgain, [send], () => {
     verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
     if (!wasRefused && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
   });

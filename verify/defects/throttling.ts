@@ -4,8 +4,8 @@
  */
 import { limitWindowMs } from '#contract/limits.ts';
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
-import { queueDespiteRefusal, reading, refusing, replying } from './combinators.ts';
-import { because, breaking, type DefectRow } from './planted.ts';
+import { handling, queueDespiteRefusal, reading, refusing, replying } from './combinators.ts';
+import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 import {
   countingAs,
   countingIn,
@@ -62,6 +62,21 @@ function windowRestartsOnEachRequest(limit: number): WrongBucket {
   };
 }
 
+/** Reserves the id of a send before the limit refuses it, and never releases it. */
+function reservingThrottledIds(): Planted {
+  return handling(() => {
+    const reserved = new Set<string>();
+    return ({ key, fields, request }, next) => {
+      const id = `${key?.account.accountId} ${fields?.['request_id']}`;
+      const handled = next(request);
+      if (fields?.['request_id'] === undefined) return handled;
+      if (handled.reply.status === 429) reserved.add(id);
+      else if (reserved.has(id)) return { ...handled, reply: { status: 409, body: '{}' } };
+      return handled;
+    };
+  });
+}
+
 /** Makes each key a caller of its own. */
 function callerPerKey({ caller, key }: LimitedCall): string {
   return caller + (key?.keyId ?? '');
@@ -92,6 +107,10 @@ export const throttlingDefects: readonly DefectRow[] = [
     'throttled-send-queues': [
       'a send that is answered 429 is queued all the same',
       refusing(429, queueDespiteRefusal),
+    ],
+    'throttled-id-reserved': [
+      'a request_id that was answered 429 is answered 409 for ever',
+      reservingThrottledIds(),
     ],
     'limit-counts-parts': [
       'a send spends a token for each part of its text',
