@@ -59,6 +59,8 @@ function oneMessageCase(id: `${RuleId}/${string}`, demands: string): Case {
 const judgedStatuses: Partial<Record<RuleId, readonly number[]>> = {
   // SEND-5 also judges replays, but of sends at once the log does not show which came first.
   'SEND-5': [400, 500],
+  // Each new message has an id of its own; whether a send must be accepted is judged elsewhere.
+  'SEND-3': [202],
   // Not what a server in front of the service may answer by itself.
   'SVC-4': [200, 202, 401, 402, 403, 429],
 };
@@ -70,6 +72,7 @@ const rulesOfReplies = [
   'RES-4',
   'RES-5',
   'RES-6',
+  'SEND-3',
   'SEND-5',
   'SVC-4',
 ] as const;

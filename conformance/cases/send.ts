@@ -10,6 +10,7 @@ import { about, type Case, judging } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import type { Need } from '../target/target.ts';
+import { oneIdWithTwoKeys } from './observations-accounts.ts';
 import * as similar from './similar-values.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
@@ -125,6 +126,10 @@ export const sendCases: readonly Case[] = [
       const { key } = await t.secondKey(account);
       await t.send({ ...account, key });
     },
+  }),
+  judging('SEND-3/two-keys-one-request-id', oneIdWithTwoKeys, {
+    sends: 'one request_id with two keys of one account',
+    demands: 'a message of its own, or the replay of the first (replayScope)',
   }),
   about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], 4, {
     sends:

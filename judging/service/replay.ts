@@ -74,6 +74,21 @@ export function earlierUse(trace: Trace, send: Exchange): Exchange | undefined {
   return earlierSend(trace, send, (each) => !isUnread(each));
 }
 
+/**
+ * True for a 200 to a `request_id` that the account has used with another key or endpoint: whether
+ * that is one id is open (`replayScope`, `replayAcrossEndpoints`).
+ */
+export function repeatsAnother({ log }: Trace, send: Exchange): boolean {
+  const id = requestIdOf(send);
+  const isOfAccount = (each: Exchange) =>
+    each !== send && isAccepted(each) && each.caller.account === send.caller.account;
+  return (
+    send.reply.status === 200 &&
+    id !== undefined &&
+    log.some((each) => requestIdOf(each) === id && isOfAccount(each) && !sharesId(send, each))
+  );
+}
+
 function earlierSend(
   { log }: Trace,
   send: Exchange,

@@ -19,7 +19,7 @@ import { requireSevenFields } from './body.ts';
 import * as verify from './expectations.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 import { namesField } from './named-fields.ts';
-import { earlierUse, judgeNotQueued } from './replay.ts';
+import { earlierUse, judgeNotQueued, repeatsAnother } from './replay.ts';
 import {
   documentedNames,
   type FieldValidity,
@@ -199,9 +199,20 @@ function noticeLongMessages({ exchanges }: Trace, findings: Findings): void {
 /** SEND-3: a valid new message is 202 with a Message body and a `message_id` of its own. */
 function judgeNewMessages(trace: Trace, findings: Findings): void {
   const sends = new Map<string, Exchange>();
-  for (const { exchange } of checkedSends(trace).filter(mustBeAccepted)) {
+  for (const checked of checkedSends(trace)) {
+    const { exchange } = checked;
     const earlier = sends.get(messageIdOf(exchange));
+    // Whether or not it must be accepted, a new message is no earlier one.
+    const isMessage = trace.recorded === undefined && exchange.reply.status === 202;
+    const isNew = mustBeAccepted(checked);
+    if (repeatsAnother(trace, exchange) || (!isNew && !isMessage)) continue;
     sends.set(messageIdOf(exchange), exchange);
+    if (!isNew) {
+      const expected = 'two different message_ids';
+      if (earlier !== undefined)
+        findings.judgeThat([earlier, exchange], false, expected, messageIdOf(exchange));
+      continue;
+    }
     findings.judge(earlier === undefined ? [exchange] : [earlier, exchange], () => {
       const body = verify.accepted(exchange.reply);
       verify.equal('status', body['status'], 'queued');

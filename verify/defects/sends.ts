@@ -5,7 +5,16 @@
 import { minuteMs } from '#contract/time.ts';
 import type { Handled } from '#src/http/service/api.ts';
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
-import { type Call, changed, isSend, objectOf, textOf } from './call.ts';
+import {
+  type Call,
+  changed,
+  isAccepted,
+  isReplay,
+  isSend,
+  messageOf,
+  objectOf,
+  textOf,
+} from './call.ts';
 import {
   acceptAnyway,
   answering,
@@ -178,6 +187,20 @@ export const sendDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('SEND-3', {
+    'other-key-replay-202': [
+      "a request_id that another key of the account has used is answered 202 with the first message's body",
+      handling(() => {
+        const keyOf = new Map<string | undefined, string | undefined>();
+        return (call, next) => {
+          const handled = next(call.request);
+          const exchange = { ...call, reply: handled.reply };
+          const messageId = messageOf(exchange)?.messageId;
+          if (isAccepted(exchange)) keyOf.set(messageId, call.key?.keyId);
+          const isOther = isReplay(exchange) && keyOf.get(messageId) !== call.key?.keyId;
+          return isOther ? { ...handled, reply: { ...handled.reply, status: 202 } } : handled;
+        };
+      }),
+    ],
     'emoji-500': [
       'a text with an emoji is answered 500',
       answeringSends(({ fields }) =>
