@@ -163,6 +163,23 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
     "a request_id replays another account's message",
     { parts: { Registry: SharedWindowRegistry } },
   ],
+  'replay-in-flight-across-accounts': [
+    'simultaneous first sends of two accounts with one request_id get one reply',
+    handling(() => {
+      const inFlight = new Map<unknown, AnsweredCall>();
+      return (call, next) => {
+        const id = call.endpoint === 'send' ? call.fields?.['request_id'] : undefined;
+        const first = inFlight.get(id);
+        const isShared = first !== undefined && first.key?.account !== call.key?.account;
+        const handled = isShared ? { ...call, reply: first.reply } : next(call.request);
+        if (id !== undefined && handled.reply.status === 202 && !isShared) {
+          inFlight.set(id, { ...call, reply: handled.reply });
+          setTimeout(() => inFlight.delete(id), lateMs);
+        }
+        return handled;
+      };
+    }),
+  ],
   'replay-lost-under-concurrency': [
     'simultaneous sends with one request_id create several messages',
     wrongWindow(() => ({ keep: (use, keep) => void setTimeout(() => keep(use), lateMs) })),
