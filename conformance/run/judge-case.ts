@@ -153,6 +153,7 @@ const askedAgain = new WeakMap<object, Promise<Found | undefined>>();
  * request has a reply. Undefined if there is none, or if chance may explain each.
  */
 async function silenceIn(trial: Trial): Promise<Found | undefined> {
+  if (trial.unanswered.length === 0) return undefined;
   const trace = trial.trace();
   const mayAsk = ({ options, exchange }: UnansweredRequest) =>
     options.localAddress === undefined && isPlain(exchange) && mayRepeat(exchange, trace);
