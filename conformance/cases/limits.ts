@@ -122,9 +122,12 @@ const earlyRequest: Recording = {
 /** How long, and how often, an endpoint is called whose tokens return one by one. */
 const steadyCalls = { seconds: 40, everyMs: 300 };
 
-/** True if the last refusal asked for so short a wait that tokens return one by one. */
+/**
+ * True if the first refusal asked for so short a wait that tokens return one by one. Later ones may
+ * come just before the end of any wait.
+ */
 function returnOneByOne(t: Trial): boolean {
-  const refusal = t.target.log.findLast(
+  const refusal = t.target.log.find(
     ({ endpoint, reply }) => endpoint === 'received' && isRefused(reply),
   );
   return Number(refusal?.reply.headers['retry-after']) <= soonSeconds;
