@@ -89,6 +89,7 @@ export class Allowance {
     return this.begin.ms + Math.max(mostWindows * windowMs, leastMs + slowMs);
   }
 
+  /** The shortest audit while something is open. */
   get #openMs(): number {
     return this.mayBlock ? openBlockedAuditMs : openAuditMs;
   }
@@ -100,8 +101,9 @@ export class Allowance {
 
   /** How long a refusal may block; 0 if that is not known, or if none does. */
   get blockedMs(): number {
+    if (!this.mayBlock) return 0;
     const [, blockedMs] = this.#evidence.blockMs;
-    return this.mayBlock && Number.isFinite(blockedMs) ? blockedMs : 0;
+    return Number.isFinite(blockedMs) ? blockedMs : 0;
   }
 
   /** The latest time at which the audit may still confirm a certain answer. */

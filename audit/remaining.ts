@@ -193,6 +193,7 @@ function sampleOf(candidates: readonly Candidate[]): Sample {
     const spans = certain.length > 0 ? certain : group;
     const step = Math.ceil(spans.length / size);
     const sample = spans.filter((_, i) => i % step === step >> 1);
+    // A span that is the only one has nothing beside it that a burst could separate it from.
     const versions = candidates.length === 1 ? sample.flatMap(halvesOf) : sample.map(pointOf);
     return versions.map((each, i) => ({
       candidate: each,

@@ -8,7 +8,7 @@
  * 4. a burst after a pause, at another time of the window, which also tests who shares the limit, if
  *    that can show it; if replies are slow, a request after a silence, and many at once;
  * 5. again and again, the burst that separates most of the versions that remain;
- * 6. who shares the limit, if that is still open; a race; and if a bucket may stand beside a window, the limit across the end of one;
+ * 6. who shares the limit, if open; a race; beside a bucket, the limit across the end of a window;
  * 7. the times at which requests pass again, once more; if nothing explains the answers, a burst.
  */
 import { Allowance, type Cost } from './allowance.ts';

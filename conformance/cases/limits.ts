@@ -123,10 +123,10 @@ const earlyRequest: Recording = {
 const steadyCalls = { seconds: 40, everyMs: 300 };
 
 /**
- * True if the first refusal asked for so short a wait that tokens return one by one. Later ones may
+ * True if tokens return one by one: the first refusal asked for so short a wait. Later ones may
  * come just before the end of any wait.
  */
-function returnOneByOne(t: Trial): boolean {
+function areReturnedSingly(t: Trial): boolean {
   const refusal = t.target.log.find(
     ({ endpoint, reply }) => endpoint === 'received' && isRefused(reply),
   );
@@ -151,7 +151,7 @@ const steadyBursts: Recording = {
   follows: floodOf.received,
   record: async (t, { key }) => {
     const call = () => t.get(paths.received, key);
-    if (returnOneByOne(t)) {
+    if (areReturnedSingly(t)) {
       await flood(documentedLimits.received + 2, call);
       const endMs = t.now() + steadyCalls.seconds * secondMs;
       while (t.now() < endMs) {

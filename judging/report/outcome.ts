@@ -4,6 +4,7 @@
  */
 import { assumptionNames } from '#contract/assumptions.ts';
 import { isObject } from '#contract/request-and-reply.ts';
+import { matchRoute, routes } from '#contract/routes.ts';
 import { eachOf, getOrAdd } from '#io/grouped.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
 import { type Weighed, withoutChance } from './expected.ts';
@@ -98,11 +99,15 @@ function causesOf({ verdict, expected, actual, id, broken }: Result): string[] {
   return causes;
 }
 
-/** Reads of a message and statistics, which have no limit. */
-const unlimitedPath = /\/api\/v1\/(?:sms\/(?!(?:send|received)\/)[^/]+|account\/stats)\/$/;
+const apiPrefix = '/api/v1/';
 
+/** A 429 to a read of a message or of statistics, which have no limit. */
 function isThrottledRead(broken: Result['broken']): boolean {
-  return broken?.status === 429 && unlimitedPath.test(broken.url);
+  if (broken?.status !== 429) return false;
+  const { pathname } = new URL(broken.url);
+  // The service may be below a path of its own.
+  const match = matchRoute(pathname.slice(pathname.lastIndexOf(apiPrefix)));
+  return match?.route === routes.read || match?.route === routes.stats;
 }
 
 /**

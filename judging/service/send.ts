@@ -159,7 +159,7 @@ function judgeLength(trace: Trace, findings: Findings): void {
     findings.alsoRequireThat(
       [exchange],
       invalid.length > 0 || exchange.reply.status !== 413,
-      `202, or a 400 that names message`,
+      '202, or a 400 that names message',
     );
   const sized = checkedSends(trace).filter(({ exchange, invalid, open }) => {
     const isDecided = exchange.reply.status === 202 || exchange.reply.status === 400;
