@@ -2,7 +2,7 @@
  * Creates worlds, each on the shard with the fewest messages. Names and explicit keys are unique in
  * the whole fleet, also among worlds that are created at the same time.
  */
-import { sha256 } from '#io/digest.ts';
+import { hash } from 'node:crypto';
 import { type OperationRefused, refuseMore } from '#src/sim/errors.ts';
 import { keyInUse, nameInUse } from '#src/worlds/hosted-world.ts';
 import { mostWorlds } from '#src/worlds/worlds.ts';
@@ -123,7 +123,7 @@ function claimsOf(input: unknown, routes: Routes): readonly Claim[] {
     for (const [keyIndex, entry] of listOf(account?.keys).entries()) {
       if (typeof entry?.key !== 'string') continue;
       const path = `world.accounts[${accountIndex}].keys[${keyIndex}].key`;
-      const digest = sha256(entry.key);
+      const digest = hash('sha256', entry.key);
       const isTaken = routes.hasKey(digest);
       claims.push({ id: `key:${digest}`, isTaken, refusal: keyInUse(path) });
     }

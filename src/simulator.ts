@@ -4,8 +4,8 @@
  * method here, with the same name and shape. Exceptions: the journal is `journalText()`, the stream
  * of events is `activity.listen`, and `health` has no method.
  */
+import { hash } from 'node:crypto';
 import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
-import { sha256 } from '#io/digest.ts';
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
 import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts';
 import { Activity } from './operations/events/activity.ts';
@@ -273,7 +273,10 @@ export class Simulator implements RunningWorld, WorldSimulator {
   simulationAtStart(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
     const { keyRing, keys } = simulation.world;
-    if (this.#keyDigests.size > 0) keyRing.useDigests(keys.values(), this.#keyDigests, sha256);
+    if (this.#keyDigests.size > 0) {
+      const digestOf = (text: string) => hash('sha256', text);
+      keyRing.useDigests(keys.values(), this.#keyDigests, digestOf);
+    }
     return simulation;
   }
 

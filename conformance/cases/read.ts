@@ -2,8 +2,8 @@
  * Cases about reads, unknown ids, the paths of the service, and what reads at the end of a run show.
  * Rules: READ-1, READ-2, SVC-3, VER-1.
  */
+import { hash } from 'node:crypto';
 import { dayMs, hourMs, isoTime, secondMs } from '#contract/time.ts';
-import { sha256 } from '#io/digest.ts';
 import {
   type Exchange,
   isAccepted,
@@ -131,7 +131,7 @@ async function readMessagesOfTheRun(t: Trial): Promise<void> {
 function placeOf(send: Exchange, seed: number): string {
   const isCommon = String(send.fields?.['message']).startsWith('conformance');
   const kind = mayBeHeld(send) ? 0 : 1 + Number(isCommon);
-  return `${kind} ${sha256(`${seed} ${messageIdOf(send)}`)}`;
+  return `${kind} ${hash('sha256', `${seed} ${messageIdOf(send)}`)}`;
 }
 
 export const lastReads: Recording = {

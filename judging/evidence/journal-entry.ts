@@ -4,10 +4,10 @@
  * authenticated with by id; any other credential is replaced by its digest. A key elsewhere in a
  * request stays as sent.
  */
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { cutNames, faultKindNames } from '#contract/fault-kinds.ts';
 import { type ApiReply, isObject } from '#contract/request-and-reply.ts';
-import { sha256 } from '#io/digest.ts';
 import { timeIn } from './reading.ts';
 
 const text = z.string().exactOptional();
@@ -115,5 +115,5 @@ export function journalReply(reply: ApiReply | JournalReply): JournalReply {
 
 /** The digest of an operation's result. */
 export function resultDigest(result: unknown): string {
-  return `sha256:${sha256(JSON.stringify(result) ?? '')}`;
+  return `sha256:${hash('sha256', JSON.stringify(result) ?? '')}`;
 }

@@ -1,7 +1,7 @@
 /** Reads the parts of recorded requests and replies: JSON, paths, times, and API keys. */
+import { hash } from 'node:crypto';
 import { isObject } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { sha256 } from '#io/digest.ts';
 import { getOrAdd, onceInTurn } from '#io/grouped.ts';
 import { jsonIn } from '#io/plain-file.ts';
 
@@ -149,5 +149,5 @@ export function anyOf(texts: readonly string[]): RegExp {
 
 /** How a key is named. Recordings, which hold no keys, have such names. */
 function nameOf(key: string): string {
-  return `key:${sha256(key).slice(0, 12)}`;
+  return `key:${hash('sha256', key).slice(0, 12)}`;
 }

@@ -2,7 +2,7 @@
  * Makes the referee's exchanges from a simulator's record. Replaying a journal fills the same
  * record, so the verdicts on a journal are those on the run that wrote it.
  */
-import { sha256 } from '#io/digest.ts';
+import { hash } from 'node:crypto';
 import { atOnce } from '#io/event-loop.ts';
 import type { ClientCaller, ClientExchange } from '#judging/client/exchange.ts';
 import { clientExchangeOf } from '#judging/evidence/exchanges-of-traffic.ts';
@@ -115,7 +115,7 @@ function callerOf(recorded: RecordedExchange, callers: Callers): ClientCaller {
     return known;
   const caller: ClientCaller = {
     name: account ?? address,
-    credential: keyId ?? (authorization && sha256(authorization)),
+    credential: keyId ?? (authorization && hash('sha256', authorization)),
     account,
     accountName,
     key: account === undefined ? 'wrong' : 'valid',

@@ -3,7 +3,7 @@
  * gets its own API keys and random streams, which follow from its seed and name. A rebuilt world is
  * the same world as of an earlier instant. Assumes: keyFormat.
  */
-import { sha256 } from '#io/digest.ts';
+import { hash } from 'node:crypto';
 import { readHeader, settingsOfHeader } from '../recording/journal/journal-header.ts';
 import { type PastInstant, playUntil } from '../recording/past.ts';
 import { restoreSnapshot } from '../recording/state/restore-state.ts';
@@ -75,8 +75,8 @@ function withNewKeysAndStreams(
     const keys = account.keys.map((key) => {
       const ids = { accountId: account.account_id, keyId: key.key_id };
       const text = forkedKey(world, ids, keyFormat);
-      keyTexts.set(sha256(text), text);
-      return { ...key, sha256: sha256(text), prefix: shownPrefix(text) };
+      keyTexts.set(hash('sha256', text), text);
+      return { ...key, sha256: hash('sha256', text), prefix: shownPrefix(text) };
     });
     const stream = `fork:${account.account_id}`;
     const chance = {

@@ -4,8 +4,8 @@
  * names, or by the first one. A key is known by its header (`Bearer <key>`), or by its digest if its
  * text is not known, as after a restore (`src/sim/accounts/key-ring.ts`).
  */
+import { hash } from 'node:crypto';
 import type { ApiReply, ApiRequest, Awaits, Delivery } from '#contract/request-and-reply.ts';
-import { sha256 } from '#io/digest.ts';
 import type { KeyWatcher } from '../sim/accounts/key-ring.ts';
 import { type NamedWorld, readdress, withLinksUnder, worldNamedBy } from './address.ts';
 import { type HostedWorld, unknownWorld, type WorldSimulator } from './hosted-world.ts';
@@ -50,7 +50,7 @@ export class WorldTable<S extends WorldSimulator> {
   findByKey(text: string): HostedWorld<S> | undefined {
     const world = this.#byKey.get(`Bearer ${text}`);
     if (world !== undefined || this.#digests === 0) return world;
-    return this.#byKey.get(sha256(text));
+    return this.#byKey.get(hash('sha256', text));
   }
 
   add(world: HostedWorld<S>): void {

@@ -1,6 +1,6 @@
 /** Accounts by name, and their quotas. */
+import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { sha256 } from '#io/digest.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';
 
 test('a path takes the name of an account in place of its id', async () => {
@@ -68,7 +68,7 @@ test('AUTH-2 the keys of all accounts are listed with their account, without a f
   expect(json.keys[0]).toEqual({
     ...simulator.accounts.keys(first?.account_id ?? '')[0],
     account_id: first?.account_id,
-    sha256: sha256(simulator.readyFile().accounts[0]?.api_key ?? ''),
+    sha256: hash('sha256', simulator.readyFile().accounts[0]?.api_key ?? ''),
   });
   expect(json.keys[2]).toMatchObject({ key_id: id, account_id: second?.account_id, name: 'shop' });
   expect(json.keys[2].revoked_at).not.toBeNull();

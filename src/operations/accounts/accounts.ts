@@ -1,8 +1,8 @@
 /** The operations on accounts and API keys. Rules: AUTH-2, ERR-1. Assumes: monthlyQuota. */
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { statuses } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
-import { sha256 } from '#io/digest.ts';
 import { eachOf } from '#io/grouped.ts';
 import { monthlyQuotaSchema, nameSchema } from '../../config/world-schema.ts';
 import type { Account, ApiKey } from '../../sim/accounts/account.ts';
@@ -132,7 +132,7 @@ export const accounts = {
         keys.map((key) => ({
           ...keyView(key),
           account_id: accountId,
-          sha256: key.digest?.sha256 ?? sha256(key.key),
+          sha256: key.digest?.sha256 ?? hash('sha256', key.key),
         })),
       ),
     reply: (keys) => ({ keys }),

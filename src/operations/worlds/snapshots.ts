@@ -1,6 +1,6 @@
 /** The operations that take and restore a snapshot: the state of a world, without full keys. */
+import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { sha256 } from '#io/digest.ts';
 import { restoreSnapshot } from '../../recording/state/restore-state.ts';
 import { type Snapshot, snapshotSchema, stateFormat } from '../../recording/state/state-format.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';
@@ -87,6 +87,6 @@ export function restoreInto(
 /** The texts of the current keys by digest. Most snapshots are restored in their own world. */
 export function knownKeys(world: Registry): Map<string, string> {
   const keyTexts = new Map<string, string>();
-  for (const { key } of world.keys.values()) if (key !== '') keyTexts.set(sha256(key), key);
+  for (const { key } of world.keys.values()) if (key !== '') keyTexts.set(hash('sha256', key), key);
   return keyTexts;
 }

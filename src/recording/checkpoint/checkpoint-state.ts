@@ -3,7 +3,7 @@
  * first part is the head; parts with messages and the work of devices follow
  * (`src/recording/state/state-format.ts`).
  */
-import { sha256 } from '#io/digest.ts';
+import { hash } from 'node:crypto';
 import { JournalError } from '#judging/evidence/journal-line.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
@@ -91,10 +91,10 @@ function drawnKeysOf({ keys }: Registry): Record<string, DrawnKey> {
 /** The texts of keys by digest: the keys of the settings, and the drawn keys, drawn again. */
 function keyTexts({ keys }: Registry, drawn: Head['drawn_keys']): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
-  for (const { key } of keys.values()) if (key !== '') texts.set(sha256(key), key);
+  for (const { key } of keys.values()) if (key !== '') texts.set(hash('sha256', key), key);
   for (const { rng, prefix } of Object.values(drawn)) {
     const key = drawKey(new Rng(rng), prefix);
-    texts.set(sha256(key), key);
+    texts.set(hash('sha256', key), key);
   }
   return texts;
 }

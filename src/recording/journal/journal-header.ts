@@ -3,9 +3,9 @@
  * the name of the checkpoint from which the journal continues, if any. Explicit keys are stored as
  * digests, so a replay accepts the same keys without knowing their text.
  */
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
-import { sha256 } from '#io/digest.ts';
 import { mistakeLine } from '#io/mistakes.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
@@ -125,7 +125,7 @@ function journalSettings(settings: Settings, keyDigests: KeyDigests): JournalSet
 function digestOf(key: string, digests: KeyDigests): { key_sha256: string; prefix: string } {
   const digest = digests.get(key);
   if (digest !== undefined) return { key_sha256: digest.sha256, prefix: digest.prefix };
-  return { key_sha256: sha256(key), prefix: shownPrefix(key) };
+  return { key_sha256: hash('sha256', key), prefix: shownPrefix(key) };
 }
 
 /** The error for a file that is not a journal. `opening`: how it begins. */

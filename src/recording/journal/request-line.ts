@@ -4,9 +4,9 @@
  * what a journal costs: building a text and encoding it takes twice the time.
  */
 import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { isoTime } from '#contract/time.ts';
-import { sha256 } from '#io/digest.ts';
 import { checksumMember, jsonReply } from '#judging/evidence/journal-line.ts';
 import { type RecordedExchange, textOf } from '../recorded-exchange.ts';
 
@@ -193,7 +193,8 @@ function writeObjectMember(opening: string, object: object): void {
 
 /** Writes who sent a request that was not authenticated. */
 function writeCaller({ authorization, clientIp = '' }: RecordedExchange): void {
-  if (authorization !== undefined) writeMember(',"credential":', `sha256:${sha256(authorization)}`);
+  if (authorization !== undefined)
+    writeMember(',"credential":', `sha256:${hash('sha256', authorization)}`);
   writeMember(',"client_ip":', clientIp);
 }
 

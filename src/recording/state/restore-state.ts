@@ -3,8 +3,8 @@
  * never stopped. The caller replaces the current simulation with the complete new one, so a state
  * that cannot be restored changes nothing.
  */
+import { hash } from 'node:crypto';
 import { endpointNames } from '#contract/limits.ts';
-import { sha256 } from '#io/digest.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { FaultState } from '../../http/service/fault.ts';
@@ -91,7 +91,7 @@ class Restoration {
     this.#head = head;
     this.#simulation = simulation;
     this.#keyTexts = keyTexts;
-    simulation.world.keyRing.digestWith(sha256);
+    simulation.world.keyRing.digestWith((key) => hash('sha256', key));
     this.#accounts = head.accounts.map((account) => this.#restoreAccount(account));
     this.#devices = head.devices.map((device) => this.#restoreDevice(device));
     this.#devicesById = new Map(this.#devices.map((device) => [device.deviceId, device]));

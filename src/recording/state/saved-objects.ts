@@ -3,8 +3,8 @@
  * and replays, SIMs, cohorts and fates; also the single values, such as the clock and the seed.
  * `take-state.ts` adds the messages and the work of the devices.
  */
+import { hash } from 'node:crypto';
 import { endpointNames, replayWindowMs } from '#contract/limits.ts';
-import { sha256 } from '#io/digest.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
 import type { Account, ApiKey, Device, FirstUse } from '../../sim/accounts/account.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';
@@ -91,7 +91,7 @@ function keyOf(key: ApiKey): SavedAccount['keys'][number] {
   return {
     key_id: key.keyId,
     name: key.name,
-    sha256: key.digest?.sha256 ?? sha256(key.key),
+    sha256: key.digest?.sha256 ?? hash('sha256', key.key),
     prefix: keyPrefix(key),
     created_at_ms: key.createdAtMs,
     revoked_at_ms: key.revokedAtMs ?? null,
