@@ -4,7 +4,6 @@
  * method here, with the same name and shape. Exceptions: the journal is `journalText()`, the stream
  * of events is `activity.listen`, and `health` has no method.
  */
-import { hash } from 'node:crypto';
 import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
 import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts';
@@ -30,6 +29,7 @@ import {
   worldUrls,
 } from './ports.ts';
 import { ExchangeRecord } from './recording/exchange-record.ts';
+import { digestOfKey } from './recording/journal/journal-header.ts';
 import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import { replyFinished, WorldJournal } from './recording/journal/world-journal.ts';
 import type { KeyDigest } from './sim/accounts/account.ts';
@@ -273,10 +273,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   simulationAtStart(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
     const { keyRing, keys } = simulation.world;
-    if (this.#keyDigests.size > 0) {
-      const digestOf = (text: string) => hash('sha256', text);
-      keyRing.useDigests(keys.values(), this.#keyDigests, digestOf);
-    }
+    if (this.#keyDigests.size > 0) keyRing.useDigests(keys.values(), this.#keyDigests, digestOfKey);
     return simulation;
   }
 

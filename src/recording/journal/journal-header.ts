@@ -74,6 +74,11 @@ type JournalSettings = JournalHeader['settings'];
 export type KeyDigests = ReadonlyMap<string, KeyDigest>;
 const noDigests: KeyDigests = new Map();
 
+/** The digest of a key's text, for files that must not hold the key. */
+export function digestOfKey(key: string): string {
+  return hash('sha256', key);
+}
+
 /** The header of a new journal. `world`: set for a world that a user created. */
 export function headerOf(
   settings: Settings,
@@ -115,17 +120,17 @@ function journalSettings(settings: Settings, keyDigests: KeyDigests): JournalSet
       accounts: world.accounts.map((account) => ({
         ...account,
         keys: account.keys.map(({ name, key }) =>
-          key === undefined ? { name } : { name, ...digestOf(key, keyDigests) },
+          key === undefined ? { name } : { name, ...fieldsOfKey(key, keyDigests) },
         ),
       })),
     },
   };
 }
 
-function digestOf(key: string, digests: KeyDigests): { key_sha256: string; prefix: string } {
+function fieldsOfKey(key: string, digests: KeyDigests): { key_sha256: string; prefix: string } {
   const digest = digests.get(key);
   if (digest !== undefined) return { key_sha256: digest.sha256, prefix: digest.prefix };
-  return { key_sha256: hash('sha256', key), prefix: shownPrefix(key) };
+  return { key_sha256: digestOfKey(key), prefix: shownPrefix(key) };
 }
 
 /** The error for a file that is not a journal. `opening`: how it begins. */

@@ -3,7 +3,6 @@
  * never stopped. The caller replaces the current simulation with the complete new one, so a state
  * that cannot be restored changes nothing.
  */
-import { hash } from 'node:crypto';
 import { endpointNames } from '#contract/limits.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -15,6 +14,7 @@ import { Cohort } from '../../sim/store/cohort.ts';
 import { messageBody } from '../../sim/store/message-view.ts';
 import { walk } from '../../simulation/invariants/walk.ts';
 import { Simulation } from '../../simulation/simulation.ts';
+import { digestOfKey } from '../journal/journal-header.ts';
 import { entryAt, MessageRestoration } from './restore-messages.ts';
 import type {
   SavedAccount,
@@ -91,7 +91,7 @@ class Restoration {
     this.#head = head;
     this.#simulation = simulation;
     this.#keyTexts = keyTexts;
-    simulation.world.keyRing.digestWith((key) => hash('sha256', key));
+    simulation.world.keyRing.digestWith(digestOfKey);
     this.#accounts = head.accounts.map((account) => this.#restoreAccount(account));
     this.#devices = head.devices.map((device) => this.#restoreDevice(device));
     this.#devicesById = new Map(this.#devices.map((device) => [device.deviceId, device]));
