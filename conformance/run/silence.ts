@@ -1,25 +1,33 @@
 /**
- * Requests of a case that the service never answers, while it answers others. The client repeats a
- * request whose connection broke; one that broke each time is sent again here, until chance explains
- * it no more. Every documented request has a reply, so that is a failure.
+ * Requests of a case that the service never answers, while it answers others: their connections
+ * break, or no reply comes in time. Each is sent again, until chance explains it no more. Every
+ * documented request has a reply, so that is a failure.
  */
 import { type Exchange, isSend, methodOf, requestIdOf } from '#judging/evidence/exchange.ts';
+import { objectIn } from '#judging/evidence/reading.ts';
+import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
 import type { Trace } from '#judging/service/judge.ts';
 import { validityOf } from '#judging/service/validity.ts';
 import { bearerHeader, wallClock } from '../target/client.ts';
-import { isBroken } from '../target/connections.ts';
+import { isUnanswered, timedOut } from '../target/connections.ts';
 import type { Found } from './case-result.ts';
 import type { UnansweredRequest } from './recorded-requests.ts';
-import { paths, type Trial } from './trial.ts';
+import { paths, type Trial, unknownId } from './trial.ts';
 
 /** The most requests of a case that are sent again because none of their tries was answered. */
 const mostAskedAgain = 3;
 /**
- * The tries of such a request, with another request before and after each. A service that breaks
- * one connection of 50 at random breaks nine in a row, and none of the others, less often than once
- * in 10^15 requests; one that breaks every fifth, less often than once in 10^6.
+ * The tries of a request whose connection broke, with another request before and after each. A
+ * service that breaks one connection of 50 at random breaks nine in a row, and none of the others,
+ * less often than once in 10^15 requests; one that breaks every fifth, less often than once in 10^6.
  */
-const triesAgain = 8;
+const triesOfBroken = 8;
+/**
+ * The tries of a request whose reply did not come in time, at once, with other requests before,
+ * among and after them. A service that loses one reply of 50 loses these less often than once in
+ * 10^8 requests.
+ */
+const triesOfHung = 4;
 /** Lets the client see that the connection of the other request was closed after its reply. */
 const apartMs = 250;
 
@@ -27,16 +35,16 @@ const apartMs = 250;
 const askedAgain = new WeakMap<object, Promise<Found | undefined>>();
 
 /**
- * A request that the service never answers while it answers others, as a failure: every documented
- * request has a reply. Undefined if there is none, or if chance may explain each.
+ * A request that the service never answers while it answers others, as a failure. Undefined if
+ * there is none, or if chance may explain each.
  */
 export async function silenceIn(trial: Trial): Promise<Found | undefined> {
   if (trial.unanswered.length === 0) return undefined;
   const trace = trial.trace();
   const mayAsk = ({ options, exchange }: UnansweredRequest) =>
-    options.localAddress === undefined && isPlain(exchange) && mayRepeat(exchange, trace);
+    options.localAddress === undefined && isPlain(exchange);
   for (const one of trial.unanswered.filter(mayAsk).slice(0, mostAskedAgain)) {
-    const asking = askedAgain.get(one.options) ?? askAgain(trial, one);
+    const asking = askedAgain.get(one.options) ?? new Repetition(trial, one, trace).run();
     askedAgain.set(one.options, asking);
     const silence = await asking;
     if (silence !== undefined) return silence;
@@ -63,40 +71,88 @@ function isPlain({ endpoint, method, id, query, headers, body = '' }: Exchange):
   );
 }
 
-/** True if the request cannot create a second message: a send is a replay, or must be refused. */
-function mayRepeat(exchange: Exchange, trace: Trace): boolean {
-  const isInvalid = () => validityOf(exchange, trace).invalid.length > 0;
-  return (
+/** Sends a request again, among others that are answered. */
+class Repetition {
+  readonly #trial: Trial;
+  readonly #first: Reply;
+  readonly #options: RequestOptions;
+  readonly #other: RequestOptions;
+
+  constructor(trial: Trial, { options, exchange }: UnansweredRequest, trace: Trace) {
+    const { flags } = trial.target;
+    const known = trial.exchanges.find(({ caller }) => caller.key === 'valid');
+    const authorization = known?.headers['authorization'];
+    const headers = authorization === undefined ? bearerHeader(flags.apiKey) : { authorization };
+    const path = exchange.endpoint === 'stats' ? paths.read(unknownId) : paths.stats;
+    this.#trial = trial;
+    this.#first = exchange.reply;
+    this.#options = { ...repeatable(options, exchange, trace, trial), mayRetry: false };
+    this.#other = { method: 'GET', path, headers, mayRetry: false };
+  }
+
+  /** The failure, or undefined as soon as a try is answered, or another request is not. */
+  async run(): Promise<Found | undefined> {
+    const { client, maxSends = Number.POSITIVE_INFINITY } = this.#trial.target;
+    const isHung = this.#first.failure === timedOut;
+    const tries = isHung ? triesOfHung : triesOfBroken;
+    if (this.#options.method === 'POST' && client.sends + tries > maxSends) return undefined;
+    const reply = await (isHung ? this.#tryAtOnce() : this.#tryInTurn());
+    if (reply === undefined || !(await this.#isOtherAnswered())) return undefined;
+    client.hasSeenSilence = true;
+    const times = tries + Math.max(1, this.#first.interruptions);
+    const why = `none, ${times} times (${reply.failure}), while ${tries + 1} others were answered`;
+    return { verdict: 'failed', expected: 'a reply', actual: why, broken: reply.exchange };
+  }
+
+  /** The last try, if none was answered, and another request before each was. */
+  async #tryInTurn(): Promise<Reply | undefined> {
+    let last: Reply | undefined;
+    for (let tries = 0; tries < triesOfBroken; tries += 1) {
+      last = await this.#tryAfterOther();
+      if (last === undefined) return undefined;
+    }
+    return last;
+  }
+
+  async #tryAtOnce(): Promise<Reply | undefined> {
+    const tries: Promise<Reply | undefined>[] = [];
+    for (let i = 0; i < triesOfHung; i += 1) {
+      tries.push(this.#tryAfterOther());
+      await this.#pause();
+    }
+    const replies = await Promise.all(tries);
+    return replies.includes(undefined) ? undefined : replies.at(-1);
+  }
+
+  async #tryAfterOther(): Promise<Reply | undefined> {
+    if (this.#trial.target.signal.aborted || !(await this.#isOtherAnswered())) return undefined;
+    await this.#pause();
+    const reply = await this.#trial.request(this.#options);
+    return isUnanswered(reply) ? reply : undefined;
+  }
+
+  async #isOtherAnswered(): Promise<boolean> {
+    return (await this.#trial.target.client.request(this.#other)).status !== 0;
+  }
+
+  async #pause(): Promise<void> {
+    await wallClock.sleep(apartMs, this.#trial.target.signal).catch(() => {});
+  }
+}
+
+/** The request so that its tries together create one message at most: a send has a `request_id`. */
+function repeatable(
+  options: RequestOptions,
+  exchange: Exchange,
+  trace: Trace,
+  trial: Trial,
+): RequestOptions {
+  const isHarmless =
     !isSend(exchange) ||
     requestIdOf(exchange) !== undefined ||
     exchange.caller.key !== 'valid' ||
-    isInvalid()
-  );
-}
-
-/** Sends a request again, by turns with one that is answered. */
-async function askAgain(
-  trial: Trial,
-  { options, exchange }: UnansweredRequest,
-): Promise<Found | undefined> {
-  const { client, flags, signal, maxSends = Number.POSITIVE_INFINITY } = trial.target;
-  if (isSend(exchange) && client.sends + triesAgain > maxSends) return undefined;
-  const known = trial.exchanges.find(({ caller }) => caller.key === 'valid');
-  const authorization = known?.headers['authorization'];
-  const headers = authorization === undefined ? bearerHeader(flags.apiKey) : { authorization };
-  const other = { method: 'GET', path: paths.stats, headers, mayRetry: false };
-  const isOtherAnswered = async () => (await client.request(other)).status !== 0;
-  let { reply } = exchange;
-  let broken = reply.interruptions;
-  for (let tries = 0; tries < triesAgain; tries += 1) {
-    if (signal.aborted || !(await isOtherAnswered())) return undefined;
-    await wallClock.sleep(apartMs, signal).catch(() => {});
-    reply = await trial.request({ ...options, mayRetry: false });
-    if (!isBroken(reply)) return undefined;
-    broken += 1;
-  }
-  if (!(await isOtherAnswered())) return undefined;
-  client.hasSeenCrash = true;
-  const why = `none, ${broken} times (${reply.failure}), while ${triesAgain + 1} others were answered`;
-  return { verdict: 'failed', expected: 'a reply', actual: why, broken: reply.exchange };
+    validityOf(exchange, trace).invalid.length > 0;
+  if (isHarmless) return options;
+  const fields = { ...objectIn(options.body), request_id: trial.requestId() };
+  return { ...options, body: JSON.stringify(fields) };
 }

@@ -54,8 +54,9 @@ const shortPatienceMs = 1_000;
 const mostBrokenInARow = 3;
 /** Pauses before each retry; together longer than a service needs to restart. */
 const pausesMs = [100, 400, 1_000, 2_000, 2_500];
-/** The retries once a request is known that always breaks the connection: a crash, no restart. */
-const retriesAfterCrash = 2;
+/** The retries, and the patience, once a request is known that is never answered. */
+const retriesAfterSilence = 2;
+const patienceAfterSilenceMs = 5_000;
 /** Errors after which the target has received nothing: the connection was not established. */
 const notConnected = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b/;
 
@@ -81,8 +82,8 @@ export class Client {
   throttled = 0;
   /** The number of broken connections, by error. */
   readonly interruptions = new Map<string, number>();
-  /** True once a request is known that always breaks the connection. */
-  hasSeenCrash = false;
+  /** True once a request is known that is never answered. */
+  hasSeenSilence = false;
   /** True once the budget of sends has kept a request from being sent. */
   budgetReached = false;
 
@@ -139,7 +140,7 @@ export class Client {
     const { retries, signal } = this.#settings;
     const isRetried =
       retries !== false && options.mayRetry !== false && this.#broken < mostBrokenInARow;
-    const most = this.hasSeenCrash ? retriesAfterCrash : pausesMs.length;
+    const most = this.hasSeenSilence ? retriesAfterSilence : pausesMs.length;
     const pauses = isRetried ? pausesMs.slice(0, most) : [];
     let interruptions = 0;
     let outcome = await this.#attemptOnce(options);
@@ -162,11 +163,9 @@ export class Client {
 
   #attemptOnce(options: RequestOptions): Promise<Outcome> {
     const { timeoutMs } = this.#settings;
-    const isPatient = this.#timedOut < mostTimeoutsInARow;
-    return this.#connections.attempt(
-      options,
-      isPatient ? timeoutMs : Math.min(timeoutMs, shortPatienceMs),
-    );
+    let patienceMs = this.hasSeenSilence ? patienceAfterSilenceMs : timeoutMs;
+    if (this.#timedOut >= mostTimeoutsInARow) patienceMs = shortPatienceMs;
+    return this.#connections.attempt(options, Math.min(timeoutMs, patienceMs));
   }
 
   /** True if the request may be repeated; counts another send if the first one may have arrived. */

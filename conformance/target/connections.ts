@@ -48,6 +48,11 @@ export function isBroken(outcome: Outcome): outcome is Outcome & { readonly fail
   return failure !== undefined && failure !== timedOut && isUnusable !== true;
 }
 
+/** True if no reply came, or not in time; not for a reply that exceeded a bound. */
+export function isUnanswered(outcome: Outcome): boolean {
+  return isBroken(outcome) || outcome.failure === timedOut;
+}
+
 export class Connections {
   readonly #settings: ConnectionSettings;
   readonly #base: URL;

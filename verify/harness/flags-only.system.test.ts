@@ -130,6 +130,28 @@ test.concurrent('a service that breaks a tenth of all connections, and restarts 
   expect(out).toContain('The connection broke');
 });
 
+test.concurrent('a request that is never answered in time fails, and one in ten by chance does not', async () => {
+  const withEmoji = answering(({ request }) =>
+    String(request.body).includes('\u{1f600}')
+      ? { status: 503, body: '', delivery: { cut: 'hang' } }
+      : undefined,
+  );
+  const argv = ['RES-3', 'SEND-3', '--reply-timeout', '500ms'];
+  const hung = await runWithFlags(argv, {
+    rate,
+    simulation: (settings, startMs) => new WrongSimulation(settings, startMs, withEmoji),
+  });
+  expect(failed(hung.results), hung.out).toContain('SEND-3/escaped-text');
+  const sound = await runWithFlags(argv, {
+    rate,
+    disturb: ({ faults }) => {
+      faults.add({ when: { probability: 0.1 }, fault: { kind: 'hang' } });
+      return () => faults.clear();
+    },
+  });
+  expect(failed(sound.results), sound.out).toEqual([]);
+});
+
 // `SMSTWIN_RUNS=2` tries both.
 test.concurrent.each(sample([{ limiterRefill: 'continuous' }, {}], 1))(
   'a second client of the account breaks no rule under %j, and is noticed once',
