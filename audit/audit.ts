@@ -135,9 +135,11 @@ async function askAll(run: Run, subjects: Subjects, evidence: Evidence) {
     await steps.take();
     if (evidence.isKnown) steps.keyTests.noteUncountedRequests(races.unexplained);
     if (evidence.isIncomplete) {
-      run.doing('a pause, so that what others sent no longer counts');
       // A sliding counter looks back two windows.
-      await run.until(Math.max(2 * longestMs, run.now() + longestMs));
+      const until = Math.max(2 * longestMs, run.now() + longestMs);
+      const seconds = Math.ceil((until - run.now()) / 1_000);
+      run.doing(`a pause of ${seconds} s, so that what others sent no longer counts`);
+      await run.until(until);
       evidence.restart();
       steps = newSteps();
       await steps.take();

@@ -8,7 +8,7 @@ import type { Allowance } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
 import { halfRace, type Races } from './race.ts';
 import { firmRefusals, growingWaits, justOver, type Recovery } from './recovery.ts';
-import { isKindCertain, nextPass, surelyNext } from './remaining.ts';
+import { isKindCertain, nextPass, sameWindow, surelyNext } from './remaining.ts';
 import type { Run } from './run.ts';
 
 /** The rest of a limit is spent this share of a window after the first part. */
@@ -33,6 +33,12 @@ const mostLate = 3;
 const mostConfirmed = 12;
 /** Short windows are confirmed for this many windows, whatever time is left. */
 const confirmingWindows = 1.2;
+
+/** A late refusal comes at this share of a window, or at most this long before its end. */
+const lateShare = 0.7;
+const tightMs = 1_000;
+/** The first try of a wait shows whether it is true. Further ones halve where a window may end. */
+const mostLateWaits = 3;
 
 /** What asks, and what limits and remembers it. */
 export interface Tools {
@@ -196,11 +202,14 @@ function endAfter({ candidates }: Evidence, [from, to]: Span): Span {
 
 /**
  * Asks just before a request passes, by all that remains, and just after, again and again. A limiter
- * that restarted, or one of no known kind, can look like another one until then.
+ * that restarted, or one of no known kind, can look like another one until then. If refusals count,
+ * those of the race delay the next pass, and no decision says when.
  */
-export async function confirmPasses({ run, evidence, allowance, recovery }: Tools): Promise<void> {
-  // If refusals may count, those of the race delay the next pass, and no decision says when.
-  if (evidence.candidates.some(({ family }) => family.refusals !== 'free')) return;
+export async function confirmPasses(tools: Tools): Promise<void> {
+  const { run, evidence, allowance, recovery } = tools;
+  const modes = new Set(evidence.candidates.map(({ family }) => family.refusals));
+  if (modes.size === 1 && modes.has('spend')) await tryLateWaits(tools);
+  if (modes.has('spend') || modes.has('block')) return;
   run.doing('whether the next request passes when it should');
   const leastMs = allowance.isShortWindow ? confirmingWindows * allowance.windowMs[1] : 0;
   const endMs = Math.max(allowance.confirmedMs, run.now() + leastMs);
@@ -209,5 +218,25 @@ export async function confirmPasses({ run, evidence, allowance, recovery }: Tool
     const waits = nextPass(evidence, now, evidence.windowMs[1] * surelyNext);
     if (waits.length > allowance.requests || now + waits[1] > endMs) return;
     for (const waitMs of waits) await recovery.askAt([now + waitMs]);
+  }
+}
+
+/**
+ * If each refusal counts, only the last one states the wait, and so far it came soon after another.
+ * Waits as long as one says that comes late in the window.
+ */
+async function tryLateWaits({ run, evidence, allowance, recovery }: Tools): Promise<void> {
+  for (let tries = 0; tries < mostLateWaits; tries += 1) {
+    const [shortest, longest] = evidence.windowMs;
+    const [, limit] = evidence.limit;
+    const cost = { requests: limit + 3, windows: 2 * surelyNext };
+    const isAffordable = allowance.affords(cost) || allowance.affordsIfOpen(cost);
+    if (!isAffordable || (tries > 0 && longest / shortest <= sameWindow)) return;
+    run.doing('a wait that is stated late in the window');
+    const burst = await recovery.sendUntilRefused({ most: limit + 1, refusals: 1 });
+    if (!burst.isRefused) return;
+    const lateMs = Math.max(lateShare * shortest, shortest - tightMs);
+    await run.until(run.now() + (tries === 0 ? lateMs : (shortest + longest) / 2));
+    if ((await recovery.ask()).outcome === 'refused') await recovery.askWhenStated();
   }
 }

@@ -50,7 +50,11 @@ export function keyedBy(askers: Askers, mayLackRequests: boolean): Statement<rea
   const share = sharers.length === 0 ? [] : [`${list(sharers, 'and')} ${verb} it`];
   const own = keys.length === 0 ? [] : [`each ${wordFor(keys)} has a limit of its own`];
   if (open.length === 0 && keys.length === 0)
-    return certain(['all'], ['all callers share one limit', ...share].join(': '), shown);
+    return certain(
+      ['all'],
+      ['all callers that were tried share one limit', ...share].join(': '),
+      shown,
+    );
   if (open.length === 0) return certain(keys, [...own, ...share].join('; '), shown);
   const advice = new Set(open.map((each) => adviceFor(each, askers)));
   return undetermined([...own, ...share, ...advice].join('; '), shown);

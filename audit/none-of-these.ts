@@ -66,7 +66,9 @@ export function withoutRefusal(
   }
   const count = exchanges.length + atOnce.length;
   const together = atOnce.length > 0 ? `, ${atOnce.length} of them at once,` : '';
-  const sentence = `no request of ${count}${together} was refused${spacingNote(exchanges)}`;
+  const errors =
+    error === undefined ? '' : `; all were answered ${error.status}: is this the right request?`;
+  const sentence = `no request of ${count}${together} was refused${errors}${spacingNote(exchanges)}`;
   return certain('no_limit_seen', sentence);
 }
 
@@ -122,7 +124,7 @@ function failsOpen(evidence: Evidence, contradiction: number): Fault | undefined
   const shown = oneException(evidence, contradiction) ?? fewExceptions(evidence);
   if (shown === undefined) return undefined;
   const which = shown.map((number) => `#${number}`).join(', ');
-  const sentence = `it fails open now and then (without ${which}, all answers fit one of them)`;
+  const sentence = `it fails open now and then (without ${which}, all answers fit a known limiter)`;
   return { sentence, shown };
 }
 
@@ -170,6 +172,14 @@ function versionsOf(decisions: readonly Decision[], longestMs: number): readonly
   space.widen(longestMs);
   space.update(decisions);
   return space.candidates;
+}
+
+/**
+ * The versions that permit the answers since the audit began anew, if it did: what came before them
+ * may have been a restart, a change of the limit, or a first window of its own kind.
+ */
+export function versionsSinceRestart({ decisions, recent, longestMs }: Evidence) {
+  return recent.length < decisions.length ? versionsOf(recent, longestMs) : [];
 }
 
 /** The rare versions that certainly permit the decisions since the last restart. */
@@ -255,18 +265,29 @@ function severalCounters({ decisions, numbers, longestRun }: Evidence): Fault | 
   };
 }
 
-/** A second limit: a known limiter gives all answers but the refusals from this one on. */
+/**
+ * A second limit: a known limiter gives all answers but the refusals from one on. That one is not
+ * always the contradiction: a longer window may explain it at first.
+ */
 function secondLimit(evidence: Evidence, contradiction: number): Fault | undefined {
   const { decisions, numbers, longestMs } = evidence;
-  const first = decisions[contradiction];
-  const left = decisions.filter(({ passed }, i) => passed || i < contradiction);
-  if (first?.passed !== false || !isPermitted(left, longestMs)) return undefined;
-  const passes = decisions.slice(0, contradiction).filter(({ passed }) => passed);
-  const seconds = ((first.to - (passes[0]?.from ?? 0)) / 1_000).toFixed(1);
-  return {
-    sentence: `it has a second limit over a longer time (${passes.length} had passed in ${seconds} s)`,
-    shown: [numbers[contradiction] ?? 0],
-  };
+  const isRefusal = (at: number) => decisions[at]?.passed === false;
+  // The first refusals are those of the limiter whose answers are left.
+  const begins = Array.from({ length: contradiction + 1 }, (_, i) => contradiction - i)
+    .filter((at) => isRefusal(at) && (at === contradiction || !isRefusal(at - 1)))
+    .slice(0, -1);
+  for (const begin of begins.slice(0, mostTried)) {
+    const left = decisions.filter(({ passed }, i) => passed || i < begin);
+    if (!isPermitted(left, longestMs)) continue;
+    const passes = decisions.slice(0, begin).filter(({ passed }) => passed);
+    const beganMs = passes[0]?.from ?? 0;
+    const seconds = (((decisions[begin]?.to ?? beganMs) - beganMs) / 1_000).toFixed(1);
+    return {
+      sentence: `it has a second limit over a longer time (${passes.length} had passed in ${seconds} s)`,
+      shown: [numbers[begin] ?? 0],
+    };
+  }
+  return undefined;
 }
 
 /** The requests around each change between passes and refusals: the model follows from them. */

@@ -85,6 +85,12 @@ export class Recovery {
     return exchange;
   }
 
+  /** Asks when the last refusal said that a request passes; not at all if it said nothing. */
+  async askWhenStated(): Promise<void> {
+    const readyAt = this.#readyAt();
+    if (readyAt !== undefined) await this.askAt([readyAt + afterWaitMs]);
+  }
+
   /** Sends single requests at these times. False if one is refused. */
   async askAt(times: readonly number[]): Promise<boolean> {
     for (const time of times) {

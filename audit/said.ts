@@ -141,13 +141,17 @@ function sufficientIn(waits: readonly Wait[], first: AuditedExchange): Statement
   const isTight = waits.some((wait) =>
     [wait.refusal, ...wait.later].some((each) => each.outcome === 'refused' && isTried(wait, each)),
   );
+  const tried = [...new Set(triedIn(waits).map(({ statedMs }) => statedMs))];
+  const [only] = tried;
+  const note =
+    tried.length === 1 && only !== undefined ? ` (only ${secondsText(only)} was tried)` : '';
   return isTight
     ? certain(
         'exact',
-        'Retry-After is exact: after it a request passes, and a second earlier none does',
+        `Retry-After is exact: after it a request passes, and a second earlier none does${note}`,
         shown,
       )
-    : certain('sufficient', 'Retry-After is sufficient: after it a request passes', shown);
+    : certain('sufficient', `Retry-After is sufficient: after it a request passes${note}`, shown);
 }
 
 function secondsText(ms: number): string {

@@ -41,7 +41,8 @@ export const algorithmNames: Readonly<Record<AlgorithmValue, string>> = {
  * `exact`: this wait is enough, and a shorter one is not. `sufficient`: it is enough, but a shorter
  * one may be too. `short`: it is not enough. `unreadable`: neither a number nor a date.
  */
-export type RetryAfter = 'exact' | 'sufficient' | 'short' | 'absent' | 'unreadable';
+export type RetryAfter = (typeof retryAfterValues)[number];
+export const retryAfterValues = ['exact', 'sufficient', 'short', 'absent', 'unreadable'] as const;
 
 /** What an audit says, one statement for each question. */
 export interface Statements {

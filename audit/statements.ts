@@ -12,6 +12,7 @@ import {
   mayHaveBucket,
   rareLimiters,
   turningPoints,
+  versionsSinceRestart,
   whyNone,
   withoutRefusal,
 } from './none-of-these.ts';
@@ -115,8 +116,12 @@ function factsOf(seen: Seen): Facts {
     const rare = `only one explains it that counts refusals in a rare way; ${rest}`;
     return { ...everyFact(seeAlgorithm), algorithm: undetermined(rare, deciding) };
   }
-  const [sentence, shown] = whyNone(evidence);
-  const algorithm = certain('none_of_these' as const, sentence, shown);
+  const [why, shown] = whyNone(evidence);
+  const later = versionsSinceRestart(evidence);
+  const first = evidence.numbers[evidence.numbers.length - evidence.recent.length];
+  const fits =
+    later.length === 0 ? '' : `; alone, the answers from #${first} on fit ${kindsText(later)}`;
+  const algorithm = certain('none_of_these' as const, `${why}${fits}`, shown);
   return { ...everyFact(seeAlgorithm), algorithm };
 }
 
@@ -179,6 +184,10 @@ function limitStatement(limit: Span, isTokens: boolean, deciding: readonly numbe
 
 /** The limiters that the requests permit, each with its limits and windows. */
 function stillPossible(candidates: readonly Candidate[]): string {
+  return `still possible: ${kindsText(candidates)}`;
+}
+
+function kindsText(candidates: readonly Candidate[]): string {
   const kinds = [...grouped(candidates, algorithmOf)].map(([kind, each]) => {
     const limits = each.flatMap(({ version }) => version.limit);
     const seconds = each.flatMap(({ version }) => version.windowMs).map((ms) => ms / 1_000);
@@ -187,7 +196,7 @@ function stillPossible(candidates: readonly Candidate[]): string {
     const span = rangeText([Math.min(...seconds), Math.max(...seconds)], ' s');
     return `${kindText(kind)} of ${limit} in ${span}`;
   });
-  return `still possible: ${list(kinds)}`;
+  return list(kinds);
 }
 
 function kindText(algorithm: string): string {
@@ -252,7 +261,8 @@ function errorsSpend(exchanges: readonly AuditedExchange[]): Statement<boolean> 
   const passed = exchanges.filter(({ outcome }) => outcome === 'passed');
   const errors = passed.filter(({ status }) => status >= 400);
   const [error] = errors;
-  if (error === undefined) return undetermined('no request was answered with an error');
+  if (error === undefined)
+    return undetermined('no request of the first caller was answered with an error');
   const refusal = exchanges.find(({ outcome }) => outcome === 'refused');
   if (refusal === undefined) return undetermined('no refusal came', [error.number]);
   const shown = [error.number, refusal.number];

@@ -191,12 +191,16 @@ export function nameAndValue(text: string): readonly [name: string, value: strin
   return [name, pieces.join('=')];
 }
 
-/** Returns a reader of `kind=FILE`, for these kinds. */
-export function reportOf<const Kind extends ReportKind>(kinds: readonly Kind[]) {
+/** Returns a reader of `kind=FILE`, for these kinds. `without`: words that name no file. */
+export function reportOf<const Kind extends ReportKind>(
+  kinds: readonly Kind[],
+  without: readonly string[] = [],
+) {
   return (text: string): Report<Kind> => {
     const [word, file] = nameAndValue(text);
     const kind = kinds.find((each) => each === word);
-    if (kind === undefined) throw new ValueError(`expected one of ${kinds.join(', ')}`);
+    if (kind === undefined)
+      throw new ValueError(`expected one of ${[...without, ...kinds].join(', ')}`);
     if (file !== '') return { kind, file: checkWritable(file, `${file} `, ownReport) };
     if (kind === 'github') return { kind };
     throw new ValueError(`expected ${kind}=FILE`);

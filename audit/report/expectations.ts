@@ -1,7 +1,7 @@
 /** What `--expect` of an audit demands, and which statements differ from it. */
 import { nameAndValue } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
-import { algorithmNames, type Statements } from '../statement.ts';
+import { algorithmNames, retryAfterValues, type Statements } from '../statement.ts';
 
 /** What `--expect` asks of a statement. */
 export interface Expectation {
@@ -18,10 +18,19 @@ interface ValueForm {
 const oneNumber: ValueForm = { pattern: /^\d+(?:\.\d+)?$/, words: 'a number' };
 const seconds: ValueForm = { ...oneNumber, words: 'seconds, such as 60' };
 const trueOrFalse: ValueForm = { pattern: /^(?:true|false)$/, words: 'true or false' };
-const anyText: ValueForm = { pattern: /./, words: 'a value' };
 const oneAlgorithm: ValueForm = {
   pattern: new RegExp(`^(?:${Object.keys(algorithmNames).join('|')})$`),
   words: `an algorithm of ${Object.keys(algorithmNames).join(', ')}`,
+};
+
+const oneKey = '(?:all|address|path|query|header:[\\w-]+)';
+const keys: ValueForm = {
+  pattern: new RegExp(`^${oneKey}(?:,${oneKey})*$`),
+  words: 'all, or some of address, path, query and header:NAME with commas between them',
+};
+const waits: ValueForm = {
+  pattern: new RegExp(`^(?:${retryAfterValues.join('|')})$`),
+  words: `one of ${retryAfterValues.join(', ')}`,
 };
 
 /** A record, so that a missing name does not compile. */
@@ -31,12 +40,12 @@ const valueForms: Readonly<Record<keyof Statements, ValueForm>> = {
   window_seconds: seconds,
   burst: oneNumber,
   refill_per_second: oneNumber,
-  keyed_by: anyText,
+  keyed_by: keys,
   refusals_spend: trueOrFalse,
   errors_spend: trueOrFalse,
-  retry_after: anyText,
-  fields: anyText,
-  at_once: anyText,
+  retry_after: waits,
+  fields: trueOrFalse,
+  at_once: { pattern: /^(?:exact|\d+)$/, words: 'exact, or how many more pass' },
   most_in_a_window: oneNumber,
 };
 const names = Object.keys(valueForms) as (keyof Statements)[];

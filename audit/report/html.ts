@@ -2,7 +2,7 @@
  * The HTML report of an audit: the answer in a sentence, a plot of all requests over time, and each
  * statement with the requests that show it.
  */
-import { badge, pageHtml, plotScript } from '#judging/report/page.ts';
+import { pageHtml, plotScript } from '#judging/report/page.ts';
 import { plotHtml } from '#judging/report/plot.ts';
 import { escapeMarkup } from '#judging/report/summary.ts';
 import type { AuditResult } from '../audit.ts';
@@ -32,10 +32,9 @@ function section(
   exchanges: readonly AuditedExchange[],
 ): string {
   const { certainty, sentence, exchanges: numbers } = statement;
-  const mark = badge(certainty === 'certain' ? 'met' : 'skipped');
-  const [id, value, says] = [name, shownValue(statement), `${certainty}: ${sentence}`].map(
-    escapeMarkup,
-  );
+  const [id, value, says] = [name, shownValue(statement), sentence].map(escapeMarkup);
+  const tone = certainty === 'certain' ? 'met' : 'skipped';
+  const mark = `<span class="badge ${tone}">${certainty}</span>`;
   return `<section class="subject" id="${id}"><h3>${id}: ${value} ${mark}</h3>
 <p>${says}</p>${requestsHtml(numbers, exchanges)}</section>`;
 }

@@ -3,7 +3,7 @@
  * `serve`. Text and Markdown also list what differs from `--expect`.
  */
 import type { AuditResult } from '../audit.ts';
-import type { StopReason } from '../run.ts';
+import { isSameSubject, type StopReason } from '../run.ts';
 import type { AlgorithmValue, Statement, Statements } from '../statement.ts';
 
 export interface Reported {
@@ -94,14 +94,23 @@ const stops: Readonly<Record<StopReason, string>> = {
 };
 
 /** How much was asked, and why it ended if something is open. */
-export function endOf({ requests, seconds, statements, stopped }: AuditResult): string {
+export function endOf(result: AuditResult): string {
+  const { requests, seconds, statements, exchanges, stopped } = result;
   const { algorithm, limit, window_seconds: window } = statements;
   const isOpen = algorithm.value === null || (limit.value !== null && window.value === null);
   const open = isOpen
     ? '; its plan ended before all was certain: a second audit asks at other times, and may tell'
     : '';
   const end = stopped === undefined ? open : `; stopped early: ${stops[stopped]}`;
-  return `${requests} requests in ${Math.round(seconds)} s${end}`;
+  const [first] = exchanges;
+  const passed = exchanges.filter(
+    (each) => each.outcome === 'passed' && first !== undefined && isSameSubject(each, first),
+  ).length;
+  const isOneLimit = algorithm.certainty === 'certain' && limit.value !== null;
+  const further = isOneLimit
+    ? `; ${passed} of the first caller passed, so a second limit of more over a longer time would not show`
+    : '';
+  return `${requests} requests in ${Math.round(seconds)} s${further}${end}`;
 }
 
 /** The numbers of so many requests are shown with a statement. */

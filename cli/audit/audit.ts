@@ -113,7 +113,7 @@ const auditFlags = [
   list('--report <kind=file>', 'text, json=FILE, html=FILE, markdown=FILE', reportKind),
   flag(
     '--assumptions <file>',
-    'for serve, if the simulator has that limiter',
+    'write what serve --assumptions needs to behave like this limiter',
     writableFile(ownAssumptions),
   ),
 ] as const;
@@ -182,7 +182,9 @@ function longestAuditMs({ maxWindow, budget, rate }: AuditFlags): number {
 function refuseOtherHost({ hostname }: URL, { allowHost }: AuditFlags): void {
   const host = plainHost(hostname);
   if (isLoopback(host) || allowHost.includes(host)) return;
-  throw new UsageError(`${host} is not this machine: add --allow-host ${host} if you may load it`);
+  throw new UsageError(
+    `${host} is no loopback address: add --allow-host ${host} if you may load it`,
+  );
 }
 
 /** Refuses flags with which the audit cannot reach the expected limit: it would learn nothing. */
@@ -206,7 +208,8 @@ function refuseUnreachableLimit(flags: AuditFlags, timeoutMs: number): void {
 type ReportKind = { readonly kind: 'text' | 'json' | 'html' | 'markdown'; readonly file?: string };
 
 function reportKind(text: string): ReportKind {
-  return text === 'text' ? { kind: 'text' } : reportOf(['json', 'html', 'markdown'])(text);
+  if (text === 'text') return { kind: text };
+  return reportOf(['json', 'html', 'markdown'], ['text'])(text);
 }
 
 async function report(

@@ -72,16 +72,22 @@ export const slidingCounterFromFirst =
     };
   };
 
-/** A window that each request prolongs, also a refused one. */
-export const prolonged = (limit: number, windowMs: number) => () => {
-  let [last, count] = [Number.NEGATIVE_INFINITY, 0];
-  return (now: number) => {
-    if (now - last >= windowMs) count = 0;
-    last = now;
-    count += 1;
-    return count <= limit ? pass : refuse(windowMs);
+/**
+ * A window that each request prolongs, also a refused one. `isStale`: a refusal states what was left
+ * before it.
+ */
+export const prolonged =
+  (limit: number, windowMs: number, { isStale = false } = {}) =>
+  () => {
+    let [last, count] = [Number.NEGATIVE_INFINITY, 0];
+    return (now: number) => {
+      const leftMs = windowMs - (now - last);
+      if (leftMs <= 0) count = 0;
+      last = now;
+      count += 1;
+      return count <= limit ? pass : refuse(isStale ? leftMs : windowMs);
+    };
   };
-};
 
 /** A window that a request opens, and a bucket of as many tokens: a request needs a place in both. */
 export const windowAndBucket = (limit: number, windowMs: number) => () => {

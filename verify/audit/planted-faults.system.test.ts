@@ -59,6 +59,13 @@ const rows: readonly Row[] = [
     says: 'it ends after a pause',
   },
   {
+    fault: 'a wait that is read before its window is prolonged',
+    bench: () => new LimitedServer(perKey(prolonged(8, 2_000, { isStale: true }))),
+    statement: 'retry_after',
+    value: 'short',
+    says: 'it said 1 s',
+  },
+  {
     fault: 'a wait that is rounded down',
     bench: () =>
       new LimitedServer(
@@ -88,7 +95,7 @@ const rows: readonly Row[] = [
     options: { paths: ['/orders', '/other?x=1'] },
     statement: 'keyed_by',
     value: ['all'],
-    says: 'all callers share one limit',
+    says: 'all callers that were tried share one limit',
   },
   {
     fault: 'a key of the bytes of the path',
