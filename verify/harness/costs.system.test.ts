@@ -41,14 +41,15 @@ const clock = {
   },
 };
 
-/** How many requests there were to each endpoint. One without a valid key spends from an address. */
+/** How many requests spent from each bucket: of those without a valid key, one for messages received. */
 function requestsSoFar(): Counts {
   const counts: Counts = {};
   for (const { endpoint, status, count } of simulator.counts.requests.answeredByStatus()) {
     const isOfAddress = status === 401 && ['received', 'tasks'].includes(endpoint);
-    if (!isOfAddress) counts[endpoint] = (counts[endpoint] ?? 0) + count;
+    const bucket = isOfAddress ? `address of ${endpoint}` : endpoint;
+    counts[bucket] = (counts[bucket] ?? 0) + count;
   }
-  return counts;
+  return { ...counts, address: counts['address of received'] ?? 0 };
 }
 
 function declaredBy(cases: readonly AnyCase[]): Counts {
@@ -80,7 +81,7 @@ test.each(checked.map((one) => [one.id, one] as const))(
     const { out } = await runConform([baseUrl, id, ...flags], { clock });
     const after = requestsSoFar();
     const declared = declaredBy(select(allCases, [id]));
-    const beyond = limitedEndpoints
+    const beyond = [...limitedEndpoints, 'address' as const]
       .map((name) => ({ name, sent: (after[name] ?? 0) - (before[name] ?? 0) }))
       .filter(({ name, sent }) => sent > (declared[name] ?? 0));
     const place = `its row in conformance/cases/ declares ${JSON.stringify(declared)}`;

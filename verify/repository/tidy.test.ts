@@ -121,6 +121,14 @@ const prose = [
       text: [...text.matchAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm)].join('\n'),
     })),
   );
+
+test('no page and no module has the markers of a merge', () => {
+  const marked = [...prose, ...scans.everything].filter(({ text }) =>
+    /^(?:<{7} |={7}$|>{7} )/m.test(text),
+  );
+  expect(marked.map(({ path }) => path)).toEqual([]);
+});
+
 /** Folders and files of no checkout: what a command makes, and programs of earlier commits. */
 const elsewhere =
   /^(?:dist|build|node_modules|smstwin-findings|verify\/others)\/|^finding-|^send\.js$|^uWebSockets\.js$/;
