@@ -208,7 +208,7 @@ function bodySchema(body: unknown, code: z.ZodType, errors?: z.ZodType): z.ZodTy
 }
 
 /** A fixed world for the example replies. */
-function exampleContext(assumptions: Assumptions): ReplyContext {
+export function exampleContext(assumptions: Assumptions): ReplyContext {
   return { seed: 0, now: () => exampleNowMs, assumptions };
 }
 
