@@ -32,7 +32,7 @@ export function readVariables(command: Command, env: Environment): void {
 }
 
 /** Kubernetes and Docker set `SMSTWIN_PORT` to such an address for a service called `smstwin`. */
-export function isServiceAddress(text: string): boolean {
+function isServiceAddress(text: string): boolean {
   return /^(?:tcp|udp|sctp):\/\//i.test(text);
 }
 

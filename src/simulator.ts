@@ -5,7 +5,12 @@
  * of events is `activity.listen`, and `health` has no method.
  */
 import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
-import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
+import {
+  defaultTransport,
+  parseSettings,
+  type Settings,
+  type SettingsInput,
+} from './config/settings.ts';
 import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts';
 import { Activity } from './operations/events/activity.ts';
 import { methodsOf, replay } from './operations/perform.ts';
@@ -88,7 +93,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly hostedWorlds: Worlds<Simulator>;
   /** Undefined while this world does not listen; only the first world of a server does. */
   #ports: Ports | undefined;
-  /** The same from the call of `listen` on. */
+  /** Resolves to `#ports`. Set as soon as `listen` is called, so that `close` can wait for it. */
   #opening: Promise<Ports> | undefined;
   onReplaced: (() => void) | undefined;
   isClosing = false;
@@ -118,7 +123,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
       this.#worldJournal.noteDelayed(exchange);
       if (this.activity.hasAudience) this.activity.answered(exchange);
     });
-    const undo: (() => unknown)[] = [];
+    const undo: Undo[] = [];
     try {
       // The journal comes first: an existing one says when simulated time started.
       const recordedStartMs = this.#worldJournal.open(this.settings, {
@@ -141,8 +146,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
         this.hostedWorlds.restore(folder);
       }
     } catch (error) {
-      // The error of the start is the one that counts: what then fails to close is dropped.
-      for (const close of undo.reverse()) void (async () => close())().catch(() => {});
+      undoAll(undo);
       throw error;
     }
     this.#countEventsOf(this.simulation, 0);
@@ -162,7 +166,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
     // The request may have set a nearer deadline, for which a bound clock then wakes.
     if (this.activity.hasAudience) this.wallClock.arm();
     if (write === undefined) return handled.reply;
-    // The reply must wait for this write to the journal. A caller that can wait makes the write.
+    // The reply must wait for this write. A transport waits until the end of its turn, so that one
+    // write records all requests of that turn.
     if (awaits !== undefined) awaits(write);
     else throwIfFailed(write());
     return handled.reply;
@@ -221,12 +226,12 @@ export class Simulator implements RunningWorld, WorldSimulator {
 
   /** Opens the ports. Throws a PortInUseError or a ListenError. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
-    if (this.#opening !== undefined) throw new Error('this simulator listens already');
-    // A journal and a scaled clock need Node's transport: the native one cannot hold a reply for a
-    // shared write, and its `Date` shows real time.
-    const needsNode =
-      this.#worldJournal.journal?.isFile === true || this.wallClock.mode === 'scaled';
-    const { transport = needsNode ? 'node' : undefined } = options;
+    if (this.#opening !== undefined) {
+      throw new Error('this simulator listens already: call close() first');
+    }
+    const isRecorded = this.#worldJournal.journal?.isFile === true;
+    const isScaled = this.wallClock.mode === 'scaled';
+    const transport = options.transport ?? defaultTransport({ isRecorded, isScaled });
     this.#opening = openPorts(this, { ...options, transport });
     this.#ports = await this.#opening.catch((error: unknown) => {
       this.#opening = undefined;
@@ -309,6 +314,20 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.simulation.stop();
     this.activity.close();
     await this.#worldJournal.close();
+  }
+}
+
+type Undo = () => unknown;
+
+/**
+ * Undoes the steps of a start that failed, the last one first. The error of the start is the one
+ * that counts, so an error of these is dropped.
+ */
+function undoAll(undo: readonly Undo[]): void {
+  for (const step of undo.toReversed()) {
+    // Async, so that a step that throws rejects, too.
+    const undone = (async () => step())();
+    undone.catch(() => {});
   }
 }
 

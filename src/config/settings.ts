@@ -195,6 +195,17 @@ export function parseSettings(input: unknown = {}): Settings {
 }
 
 /**
+ * The HTTP server that a run has by default. A recorded run and a scaled clock need Node's: the
+ * native one cannot hold a reply for a shared write, and its `Date` shows real time.
+ */
+export function defaultTransport(run: {
+  readonly isRecorded: boolean;
+  readonly isScaled: boolean;
+}): (typeof transports)[number] {
+  return run.isRecorded || run.isScaled ? 'node' : 'hyperexpress';
+}
+
+/**
  * The answers in force: the ledger's defaults, overridden by the world, then by the settings.
  * `trustProxy` is short for `clientIp: x_forwarded_for`.
  */
