@@ -6,10 +6,10 @@
  */
 import { signal } from '@preact/signals';
 import type { OperationName, OperationTable } from '#src/operations/table.ts';
-import type { DeclaredOperation } from './field.ts';
+import { type DeclaredOperation, Refusal } from './field.ts';
 import type { Row } from './list-declaration.ts';
 import { worldPrefix } from './route.ts';
-import { Refusal, readJson } from './typed-values.ts';
+import { readJson } from './value-texts.ts';
 
 export type { OperationName };
 

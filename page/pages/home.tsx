@@ -21,7 +21,7 @@ import { List } from '../parts/list.tsx';
 import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts/values.tsx';
 import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
-import { counted, textOf } from '../typed-values.ts';
+import { counted, textOf } from '../value-texts.ts';
 import {
   accountName,
   clientOf,

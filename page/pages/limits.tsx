@@ -22,7 +22,7 @@ import { type Column, TableCard } from '../parts/table.tsx';
 import { Level, Quota, ThrottledUntil } from '../parts/values.tsx';
 import { useReply, useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
-import { counted } from '../typed-values.ts';
+import { counted } from '../value-texts.ts';
 import { accountChoices, useBuckets } from '../world.ts';
 
 export function LimitsPage() {

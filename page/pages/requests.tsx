@@ -2,6 +2,7 @@
  * The page Requests: the last thousand requests to the service, newest first, with a search. A row
  * says what the request was. A pane shows one request in full (`request-detail.tsx`).
  */
+
 import { useSignal } from '@preact/signals';
 import { keptRequests } from '#contract/limits.ts';
 import {
@@ -11,6 +12,7 @@ import {
   wordValues,
 } from '#src/operations/requests/search-words.ts';
 import { call, type Reply, type ServiceRequest } from '../control.ts';
+import { Refusal } from '../field.ts';
 import { Action } from '../parts/action.tsx';
 import { DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
 import { FaultLink } from '../parts/exchange.tsx';
@@ -21,7 +23,7 @@ import type { Column } from '../parts/table.tsx';
 import { ReplyStatus, Time } from '../parts/values.tsx';
 import { useReply, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
-import { counted, Refusal } from '../typed-values.ts';
+import { counted } from '../value-texts.ts';
 import { useWorld, world } from '../world.ts';
 import { Replay, RequestDetail } from './request-detail.tsx';
 

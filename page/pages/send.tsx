@@ -20,7 +20,7 @@ import { Card, Empty, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { useReply } from '../resource.ts';
 import { useDraft } from '../route.ts';
-import { counted, readJson } from '../typed-values.ts';
+import { counted, readJson } from '../value-texts.ts';
 import { numbersOf, useWorld, type World } from '../world.ts';
 
 const fields: readonly Field[] = [
