@@ -24,6 +24,23 @@ export function textOf(value: unknown): string {
     .join(', ');
 }
 
+/** An outcome that is scripted for a recipient, as the control port shows it. */
+type ShownOutcome =
+  | { readonly ends: 'delivered'; readonly polls?: number }
+  | { readonly ends: 'failed' | 'stuck'; readonly in: string; readonly polls?: number }
+  | { readonly ends: 'refused'; readonly refuse: string };
+
+/** What happens to a message with this outcome, such as `fails while sending`. */
+export function fateText(outcome: ShownOutcome): string {
+  if (outcome.ends === 'refused') return `is refused: ${outcome.refuse}`;
+  const fate =
+    outcome.ends === 'delivered' ? 'is delivered' : `${fateWords[outcome.ends]} ${outcome.in}`;
+  const { polls = 1 } = outcome;
+  return polls === 1 ? fate : `${fate}; each step takes ${polls} polls`;
+}
+
+const fateWords = { failed: 'fails while', stuck: 'stays' } as const;
+
 /** `1 message`, `1,200 messages`. */
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;

@@ -6,11 +6,11 @@
  */
 import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import { unfinishedStatuses } from '#contract/message-status.ts';
 import { type ScriptedRefusal, scriptedRefusals } from '#contract/refusals.ts';
 import { eachOf } from '#io/grouped.ts';
 import { pathText } from '#io/mistakes.ts';
 import { mostAccounts, mostDevices, mostKeys, mostSims } from '../sim/accounts/account.ts';
-import { unfinishedStatuses } from '../sim/assumptions.ts';
 import { mostOutcomes } from '../sim/devices/outcomes.ts';
 import { assumptionsSchema } from './given-assumptions.ts';
 

@@ -3,7 +3,8 @@
  * inbound messages, assumptions, quotas, limits and fates.
  */
 import fc from 'fast-check';
-import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
+import type { AssumptionName } from '#contract/assumptions.ts';
+import type { Assumptions } from '#src/sim/assumptions.ts';
 import type { Outcome } from '../../model/reference-world.ts';
 import { accountCount, itemAt, scriptedFates } from '../twin/callers.ts';
 import { type ComparedRun, expectUuid } from '../twin/compared-run.ts';
