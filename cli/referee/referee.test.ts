@@ -212,6 +212,28 @@ test('--expected excuses a known failure; one that has healed ends with exit 5',
   expect((await run(earlyJournal, '--expected', expected)).code).toBe(5);
 });
 
+test('--expected names all findings of a rule by its id, or one by the id of its result', async () => {
+  const traffic = journalOf((simulator) => {
+    for (const id of ['0', 'a', 'b']) sendBy(simulator, 0, { request_id: id, message: id });
+    simulator.clock.advance('16s');
+    for (const id of ['a', 'b']) sendBy(simulator, 0, { request_id: id, message: id });
+    simulator.clock.advance('44s');
+    sendBy(simulator, 0, { request_id: 'a', message: 'a' });
+    simulator.clock.advance('60s');
+    sendBy(simulator, 0, { request_id: 'b', message: 'b' });
+  });
+  const expecting = async (...names: string[]) => {
+    const expected = names.map((name) => ({ case: name, reason: 'known' }));
+    return (await run(traffic, '--expected', fileNamed('k.json', JSON.stringify({ expected }))))
+      .code;
+  };
+  expect(await expecting()).toBe(1);
+  expect(await expecting('CLIENT-1')).toBe(0);
+  expect(await expecting('CLIENT-1 (1)')).toBe(1);
+  expect(await expecting('CLIENT-1 (1)', 'CLIENT-1 (2)')).toBe(0);
+  expect(await expecting('CLIENT-1', 'CLIENT-1 (9)')).toBe(5);
+});
+
 test('a record without any request exercises nothing, exit 4', async () => {
   expect((await run(journalOf(() => {}))).code).toBe(4);
   expect((await run(fileNamed('empty.har', '{"log":{"entries":[]}}'))).code).toBe(4);
