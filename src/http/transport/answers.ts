@@ -194,7 +194,7 @@ export class Answers {
   }
 
   #later(outlet: Outlet, write: () => void): void {
-    outlet.later(() => {
+    outlet.corked(() => {
       try {
         write();
       } catch (error) {

@@ -125,7 +125,7 @@ export class FetchOutlet implements Outlet {
     this.fail(Object.assign(error, { code: 'ECONNRESET', syscall: 'read', errno: -104 }));
   }
 
-  later(act: () => void): void {
+  corked(act: () => void): void {
     if (!this.isDone) act();
   }
 
