@@ -278,7 +278,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
   simulationAtStart(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
     const { keyRing, keys } = simulation.world;
-    if (this.#keyDigests.size > 0) keyRing.useDigests(keys.values(), this.#keyDigests, digestOfKey);
+    if (this.#keyDigests.size > 0)
+      keyRing.forgetTexts(keys.values(), this.#keyDigests, digestOfKey);
     return simulation;
   }
 

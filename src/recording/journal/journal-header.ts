@@ -18,8 +18,7 @@ import {
   type SettingsInput,
   startTimeSchema,
 } from '../../config/settings.ts';
-import type { KeyDigest } from '../../sim/accounts/account.ts';
-import { shownPrefix } from '../../sim/accounts/key-ring.ts';
+import { type KeyDigest, shownPrefix } from '../../sim/accounts/account.ts';
 
 /**
  * Since format 2, each line ends with a checksum, and an operation has the field `operation`

@@ -53,6 +53,18 @@ export interface ApiKey {
   revokedAtMs: number | undefined;
 }
 
+/** The most characters of a key that may be shown after its creation (AUTH-2). */
+const shownKeyCharacters = 9;
+
+export function keyPrefix({ key: text, digest }: ApiKey): string {
+  return digest === undefined ? shownPrefix(text) : digest.prefix;
+}
+
+/** The start of a key that may be shown: never more than half of it. */
+export function shownPrefix(text: string): string {
+  return text.slice(0, Math.min(shownKeyCharacters, Math.floor(text.length / 2)));
+}
+
 /** An inbound message, as `received` lists it. */
 export interface ReceivedMessage {
   readonly messageId: string;
