@@ -146,7 +146,6 @@ function lastReplyMs(exchanges: readonly AuditedExchange[]): number {
   return Math.max(...exchanges.map(({ answeredAtMs }) => answeredAtMs));
 }
 
-/** The experiments on a queue. */
 export class QueueTests {
   done: readonly KeyTest[] = [];
   /** Set if a queue delays requests. */

@@ -29,7 +29,6 @@ const mostStated = 4;
 /** Windows that are longer than this many stated waits are not looked for. */
 const mostWaitsInWindow = 4;
 
-/** The first wait after a refusal. */
 const firstWaitMs = 30;
 /** A stated wait is certainly over this long after its end. */
 const afterWaitMs = 25;

@@ -196,7 +196,6 @@ function kindText(algorithm: string): string {
   return `${/^[aeiou]/.test(words) ? 'an' : 'a'} ${words}`;
 }
 
-/** The same statement for each fact. */
 function everyFact(statement: Statement<never>): Facts {
   return {
     algorithm: statement,

@@ -96,7 +96,6 @@ export type Ready = ReadyFile & { readonly control_url: string };
 
 /** `argv`: the start of the command line, to which the process adds what every shard needs. */
 export interface Launch extends ChildOptions {
-  /** The folder of its ready file. */
   readonly folder: string;
 }
 

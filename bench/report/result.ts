@@ -88,7 +88,6 @@ function serverFigures(rounds: readonly Round[]) {
     },
     rss_bytes: numberOrNull(Math.max(...rounds.map(({ rssBytes }) => rssBytes))),
     statuses,
-    /** CPU per request, all rounds. */
     rounds: rounds.map(({ cpuMicrosPerRequest }) => numberOrNull(cpuMicrosPerRequest)),
   };
 }

@@ -108,7 +108,6 @@ const sentences = new Map<string, string>(
   clientRules.map(({ id, level, sentence }) => [id, `(${level}) The client ${sentence}`]),
 );
 
-/** All attempts at the message of an exchange, by exchange. */
 type Attempts = ReadonlyMap<ClientExchange, readonly ClientExchange[]>;
 
 function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {

@@ -201,7 +201,6 @@ export async function serveOptions(command: Command, passedToken?: string) {
   };
 }
 
-/** The host names that the URLs of the service show. */
 function hostsInUrls({ host, publicUrl }: ServeFlags): readonly string[] {
   const names = publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
   return names.map(plainHost);

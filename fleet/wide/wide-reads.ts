@@ -74,7 +74,6 @@ export async function pageOfMessages(
   });
 }
 
-/** The request to one shard for its page from this cursor on. */
 function pageRequest(request: ControlRequest, cursor: string, size: string): ShardRequest {
   const query = new URLSearchParams(request.query);
   query.set('limit', size);

@@ -52,7 +52,6 @@ type ListBounds = Pick<Joining, 'limit' | 'most'>;
 interface Merging {
   /** The request for each shard, if theirs differ. */
   readonly requestFor?: (shard: Shard) => ShardRequest;
-  /** Completes the joined reply. */
   readonly complete?: (joined: object) => object | Promise<object>;
 }
 

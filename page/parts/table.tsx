@@ -130,7 +130,6 @@ interface TableCardProps<T> extends Omit<RowsProps<T>, 'rows'> {
 const firstRows = 100;
 const mostRowsWithoutSearch = 10;
 
-/** A card with a table, and a search if the table is long. */
 export function TableCard<T>(props: TableCardProps<T>) {
   const { title, resource, searched, searchedBy, emptyText = 'None yet.', head, lead } = props;
   const search = filterValue(searchedBy ?? title).toLowerCase();

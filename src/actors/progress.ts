@@ -215,7 +215,6 @@ function failureOf({ fate, status }: Cohort): string | undefined {
   return isUnprompted(fate) ? 'unprompted' : 'scripted';
 }
 
-/** The event that leads on from a status. */
 function stepFrom(status: Status): MessageEvent {
   return status === 'queued' ? 'picked_up' : 'progressed';
 }

@@ -109,7 +109,6 @@ export function canonicalUuid(text: string, form: 'any' | 'any_case' = 'any'): s
 const digits = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
 const hyphen = 45;
 
-/** Draws a UUID of version 4. */
 export function drawUuidWords(rng: Rng, words: Uint32Array, at: number): void {
   words[at] = rng.uint32();
   words[at + 1] = (rng.uint32() & 0xffff0fff) | 0x00004000;

@@ -38,7 +38,6 @@ export class WorldTable<S extends WorldSimulator> {
     return this.#byName.has(name);
   }
 
-  /** The world of the key in an Authorization header. */
   findByHeader(authorization: string): HostedWorld<S> | undefined {
     const world = this.#byKey.get(authorization);
     if (world !== undefined) return world;

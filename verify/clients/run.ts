@@ -18,7 +18,6 @@ import { type Conditions, impose } from './conditions.ts';
 export interface Run {
   readonly client: ClientRow;
   readonly seed: number;
-  /** The journal of the service. */
   readonly journal: string;
   /** Lines of the intents file. */
   readonly intents: readonly string[];

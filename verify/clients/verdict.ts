@@ -40,7 +40,6 @@ export function complaints(run: Run): string[] {
   return found.map((what) => `${client.name}, seed ${run.seed}: ${what}\n${record}`);
 }
 
-/** The verdict on the whole run. */
 function verdictOn({ journal, intents }: Run): RefereeReport {
   return inFolder((journalFile, intentsFile) => {
     writeFileSync(journalFile, journal);

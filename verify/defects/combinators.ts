@@ -47,7 +47,6 @@ export function replying(
   });
 }
 
-/** Replaces replies with this status by the result of `change`. */
 export function refusing(status: number, change: (exchange: AnsweredCall) => ApiReply): Planted {
   return replying(change, ({ reply }) => reply.status === status);
 }

@@ -34,7 +34,6 @@ const rememberedIds = 50;
  */
 const lateMs = 5;
 
-/** Replaces replies to replays by the result of `change`. */
 function changingReplays(
   change: (exchange: AnsweredCall) => Partial<ApiReply> | undefined,
 ): Planted {
@@ -65,7 +64,6 @@ function isSpent({ account }: Message, { simulation: { world } }: SendCall): boo
   return quota !== 'unlimited' && account.quota.used(world.now(), world.assumptions) >= quota;
 }
 
-/** Refuses the sixth replay of a message. */
 function refusingSixth(): Planted {
   const replaysOf = new Map<string, number>();
   return checkingReplays(({ messageId }) => {

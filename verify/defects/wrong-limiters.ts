@@ -62,7 +62,6 @@ export interface LimitedCall extends Call {
   readonly caller: string;
 }
 
-/** Counts each call in the bucket of the owner that `chooseOwner` returns. */
 export function countingIn(chooseOwner: (call: LimitedCall) => BucketOwner): Planted {
   const redirecting = handling(({ limiter }) => (call, next) => {
     if (limiter instanceof RedirectingLimiter) {

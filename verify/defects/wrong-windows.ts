@@ -92,7 +92,6 @@ export function perField(name: string): Planted {
   return { ...comparingIdsAs((requestId) => `${requestId} ${value}`), ...notingValue };
 }
 
-/** One window for all accounts. */
 export class SharedWindowRegistry extends Registry {
   readonly #shared = new AccountWindow(this.now);
 

@@ -14,7 +14,6 @@ export interface RequestParts {
   readonly body: Bytes;
 }
 
-/** A request as bytes. */
 export interface RawRequest {
   readonly method: string;
   readonly bytes: Bytes;
@@ -40,7 +39,6 @@ export function rawRequest(
   return { method, bytes };
 }
 
-/** The UTF-8 bytes of a text. */
 export function utf8(text: string): Bytes {
   return Buffer.from(text).toString('latin1');
 }

@@ -143,7 +143,6 @@ export function untestedCases(kills: ReadonlyMap<Defect, Kill>): readonly string
     .filter((id) => !failing.includes(id));
 }
 
-/** A row of the kill matrix. */
 export function rowOf({ name, rule, unseen = '' }: Defect, { caughtBy, tookMs }: Kill): string {
   const cases = caughtBy.map((id) => id.split('/')[1]).join(', ');
   return `${name.padEnd(34)} ${rule.padEnd(8)} ${String(tookMs).padStart(6)} ms  ${cases || unseen}`;

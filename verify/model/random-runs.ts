@@ -67,7 +67,6 @@ export function play(
   }
 }
 
-/** The replies of a run, one line each. */
 export function repliesOf({ trace }: ComparedRun): string[] {
   return trace.map(({ reply }) => JSON.stringify([reply.status, reply.headers, reply.body]));
 }

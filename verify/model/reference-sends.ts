@@ -39,7 +39,6 @@ interface UsedId {
   readonly send: Send;
   readonly atMs: number;
   readonly wasAccepted: boolean;
-  /** The reply to the next use. */
   readonly nextReply: () => Expected;
 }
 

@@ -143,7 +143,6 @@ function sendRequestBody(assumptions: Assumptions): Json {
   };
 }
 
-/** The description with the rules of the endpoint and the assumptions about it. */
 function descriptionOf(endpoint: EndpointName, assumptions: Assumptions): string {
   const { description, rules } = endpointTexts[endpoint];
   const assumed = assumptionNames

@@ -149,7 +149,6 @@ function inTemplateOrder(error: InvalidField, { replyTemplates }: Assumptions): 
   return { ...error, failures: failures as unknown as InvalidField['failures'] };
 }
 
-/** The failing fields that the reply names. */
 function namedFailures({ failures }: InvalidField, { validationScope }: Assumptions) {
   return validationScope === 'first' ? failures.slice(0, 1) : failures;
 }

@@ -14,7 +14,6 @@ export interface Reply {
 }
 
 interface EveryHabit {
-  /** The path of the send endpoint. */
   readonly path: string;
   /** The `request_id` of an attempt, from 1; undefined sends none. */
   readonly idOf: (message: Message, attempt: number, job: Job) => string | undefined;
@@ -76,7 +75,6 @@ export function reportAccepted(job: Job, message: Message): void {
   job.report(message, bodyOf(message).request_id, 'accepted');
 }
 
-/** A program that sends by `fetch`. */
 export function onFetch(run: Program['run']): Program {
   return { library: 'fetch', run };
 }
@@ -100,7 +98,6 @@ export async function deliverAll(job: Job, habits: Habits = {}): Promise<void> {
   for (const message of job.messages) await deliver(job, message, habits);
 }
 
-/** The careful body of a message. */
 export function bodyOf({ intent, to, from, message }: Message) {
   return { to, from, message, request_id: `id-${intent}` };
 }

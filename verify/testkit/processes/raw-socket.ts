@@ -137,7 +137,6 @@ export function post(body: string, ...headers: string[]): string {
   return `POST /p HTTP/1.1\r\nHost: x\r\n${lines}${length}\r\n${body}`;
 }
 
-/** The bytes of a GET. */
 export function get(path = '/', ...headers: string[]): string {
   const lines = headers.map((line) => `${line}\r\n`).join('');
   return `GET ${path} HTTP/1.1\r\nHost: x\r\n${lines}\r\n`;

@@ -96,7 +96,6 @@ export const inject = stepKind(
   },
 );
 
-/** The answers that each assumption is switched to. */
 export type Answers = Readonly<Record<AssumptionName, readonly unknown[]>>;
 
 /** Steps that switch an assumption to one of these answers. */

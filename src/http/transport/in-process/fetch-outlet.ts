@@ -11,7 +11,6 @@ import type { ServedPort } from '../served-port.ts';
 
 /** A request as undici passes it on. */
 export interface DispatchOptions {
-  /** The path with its query. */
   readonly path: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
