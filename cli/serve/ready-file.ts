@@ -30,11 +30,11 @@ export function writeReadyFile(path: string, content: ReadyFile): void {
 }
 
 /**
- * Writes the certificate that clients must trust next to the ready file; without one, into a
+ * Writes the certificate that clients must trust next to the file of this name; without one, into a
  * private folder. Both are removed when the process ends. Returns its path. Throws a CommandError.
  */
-export function writeAuthority(ca: string, readyFile: string | undefined): string {
-  const path = readyFile === undefined ? join(temporaryFolder(), 'ca.pem') : `${readyFile}.ca.pem`;
+export function writeAuthority(ca: string, nextTo: string | undefined): string {
+  const path = nextTo === undefined ? join(temporaryFolder(), 'ca.pem') : `${nextTo}.ca.pem`;
   writeUntilExit('the certificate of --tls self-signed', resolve(path), ca, authorityKind);
   return resolve(path);
 }
