@@ -16,7 +16,7 @@ import {
   heading,
   newCommand,
 } from '#io/flags.ts';
-import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
+import { passedOn, refuseWithoutNeeds, withoutFlags } from '#io/given-flags.ts';
 import { parseJson, readGiven, reasonOf } from '#io/plain-file.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { foreignText } from '#io/terminal.ts';
@@ -93,7 +93,9 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   if (flags === undefined) return 0;
   const options = await serveOptions(command);
   const hasShards = command.getOptionValueSource('shards') !== 'default';
-  refuseAlone(command, [['printConfig', '--join', flags.join !== undefined]]);
+  refuseWithoutNeeds(command, [
+    { name: 'printConfig', needs: '--join', isThere: flags.join !== undefined },
+  ]);
   refuseContradictions(flags, options, hasShards);
   const joined = flags.join === undefined ? undefined : readJoined(flags.join);
   if (flags.printConfig !== undefined) createFolder(flags.printConfig);

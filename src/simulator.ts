@@ -23,7 +23,7 @@ import {
   refereeMethods,
   routeOf,
 } from './operations/table.ts';
-import { type ReadyFile, readyNumbers } from './operations/worlds/world-view.ts';
+import { always, type ReadyFile, readyNumbers } from './operations/worlds/world-view.ts';
 import {
   type Listening,
   type ListenOptions,
@@ -247,7 +247,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
       control_url: this.controlUrl || null,
       pid: process.pid,
       seed: this.settings.seed,
-      ...readyNumbers(this.simulation.world),
+      ...readyNumbers(this.simulation.world, always),
     };
   }
 
