@@ -28,7 +28,6 @@ const verdicts = ['failed', 'advice', 'passed', 'not_exercised'];
 export interface Joining {
   readonly shards: readonly Shard[];
   readonly ownerOf: (accountId: string) => Shard;
-  /** How many entries a sorted list has at most. */
   readonly limit?: number | undefined;
   /** How many entries a list has at most that is declared with `upTo: 'most'`. */
   readonly most?: number | undefined;

@@ -49,7 +49,6 @@ export class RecordingFile {
   readonly #notice: (line: string) => void;
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
-  /** The number of the present file, from 1. */
   #number = 1;
   #file: number | undefined;
   #size = 0;

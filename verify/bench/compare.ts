@@ -168,7 +168,6 @@ async function figuresOf(server: Server, request: RequestTemplate, status: numbe
   return ['failed', 'failed'];
 }
 
-/** Installs and measures a contender: the cells of its row. */
 async function rowOf(contender: Contender): Promise<string[]> {
   const { name, spec, command, loadArguments = [] } = contender;
   const own = await installed(contender);

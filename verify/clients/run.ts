@@ -14,7 +14,6 @@ import type { ClientClock } from '#src/testing/client-clock.ts';
 import { type ClientRow, type Job, type NodeClient, sleep } from './client.ts';
 import { type Conditions, impose } from './conditions.ts';
 
-/** One run of a client that has ended. */
 export interface Run {
   readonly client: ClientRow;
   readonly seed: number;

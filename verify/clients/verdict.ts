@@ -50,7 +50,6 @@ function verdictOn({ journal, intents }: Run): RefereeReport {
   });
 }
 
-/** The rules that the run broke, each with the findings of the referee. */
 function brokenRules({ rules }: RefereeReport): Map<string, string> {
   return new Map(
     rules

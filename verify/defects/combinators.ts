@@ -120,7 +120,6 @@ export function answeringSends(change: (call: SendCall) => ApiReply | undefined)
   });
 }
 
-/** Refuses sends whose text field satisfies `isRefused`. */
 export function refusingField(field: string, isRefused: (text: string) => boolean): Planted {
   return answeringSends((call) => {
     const text = call.fields[field];
@@ -128,7 +127,6 @@ export function refusingField(field: string, isRefused: (text: string) => boolea
   });
 }
 
-/** Accepts a send from the SIM that `choose` returns, if any. */
 export function acceptingFrom(choose: (call: SendCall) => Device | undefined): Planted {
   return answeringSends((call) => {
     const device = choose(call);
@@ -153,7 +151,6 @@ export function acceptAnyway(
   return message && { status: 202, body: messageBody(message, 'queued') };
 }
 
-/** The reply refuses, but the message is queued. */
 export function queueDespiteRefusal(exchange: AnsweredCall): ApiReply {
   const { reply, key, fields, device, simulation } = exchange;
   if (key !== undefined && fields !== undefined && device !== undefined)

@@ -46,7 +46,6 @@ export interface DefectRow {
   readonly planted: Planted;
 }
 
-/** Makes rows of defects that break one rule. */
 export function breaking(
   rule: string,
   rows: Readonly<Record<string, readonly [does: string, planted: Planted, unseen?: string]>>,

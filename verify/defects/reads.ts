@@ -46,7 +46,6 @@ const numberedMessages = handling(({ world }) => (call, next) => {
   return { ...handled, reply: { ...handled.reply, body: JSON.stringify(fields) } };
 });
 
-/** Changes reads of another account's message. */
 function changingForeignReads(change: (exchange: AnsweredCall) => ApiReply): Planted {
   return replying(
     change,

@@ -50,7 +50,6 @@ function firstUse({ key, fields, simulation: { world } }: SendCall): Message | u
   return use?.outcome instanceof Message ? use.outcome : undefined;
 }
 
-/** Applies a check for new messages to replays. */
 function checkingReplays(check: (first: Message, call: SendCall) => ApiReply | undefined): Planted {
   return answeringSends((call) => {
     const first = firstUse(call);
@@ -58,7 +57,6 @@ function checkingReplays(check: (first: Message, call: SendCall) => ApiReply | u
   });
 }
 
-/** True if the account's quota is spent. */
 function isSpent({ account }: Message, { simulation: { world } }: SendCall): boolean {
   const quota = world.quotaOf(account);
   return quota !== 'unlimited' && account.quota.used(world.now(), world.assumptions) >= quota;

@@ -49,7 +49,6 @@ export function quoted(bytes: Bytes): string {
   return text.length < maxShown ? text : `${text.slice(0, maxShown)}… (${bytes.length} bytes)`;
 }
 
-/** `odd` in one of `draws` draws, otherwise `usual`. */
 export function rarely<T>(usual: T, draws: number, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return weighted<T>([draws - 1, fc.constant(usual)], [1, odd]);
 }

@@ -23,7 +23,6 @@ export const withControl: Access = { control: true };
 
 /** What the harness found of a defect. */
 export interface Kill {
-  /** Cases of the rule that fail. */
   readonly caughtBy: readonly string[];
   /** Failing cases of other rules, if none of the rule itself fails. */
   readonly elsewhere: readonly string[];

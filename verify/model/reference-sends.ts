@@ -34,7 +34,6 @@ interface Send {
   readonly compared: readonly unknown[];
 }
 
-/** A `request_id` that a send has used. */
 interface UsedId {
   readonly send: Send;
   readonly atMs: number;

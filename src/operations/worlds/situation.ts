@@ -45,7 +45,6 @@ export type Step =
       readonly atMs: number;
       readonly operation: string;
       readonly args: readonly unknown[];
-      /** The id of the key that it created, if any. */
       readonly keyId: string | undefined;
     }
   | {

@@ -1,8 +1,7 @@
 /**
- * Finds the API key that a caller sends. Rules: AUTH-2, AUTH-3.
- * A key is known by its full text. If it came from a snapshot or journal, it is known only by its
- * digest: those never hold a full key, but callers still use it. `key-texts.ts` finds keys in
- * texts.
+ * Finds the API key that a caller sends. Rules: AUTH-2, AUTH-3. A key is known by its full text. If
+ * it came from a snapshot or journal, it is known only by its digest: those never hold a full key,
+ * but callers still use it. `key-texts.ts` finds keys in texts.
  */
 import { assert } from '../errors.ts';
 import type { ApiKey, KeyDigest } from './account.ts';

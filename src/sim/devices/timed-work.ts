@@ -128,7 +128,6 @@ export function isQueued({ status }: Cohort): boolean {
   return status === 'queued';
 }
 
-/** The next step of one message. */
 export interface PacedStep<M> {
   readonly message: M;
   /** The status before the step. */

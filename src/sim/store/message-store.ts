@@ -170,7 +170,6 @@ export class MessageStore implements AccountMessages {
     if (firstArrival < this.#finalsFrom) this.#finalsFrom = firstArrival;
   }
 
-  /** Forgets an account that is deleted, with its messages. */
   forgetAccount(account: Account): void {
     // An account without a slot never had a message.
     const ownMessages = account.slot > 0 ? [...this.newestFirst(account)] : [];

@@ -7,7 +7,6 @@ import { headersOf, type Job, type Message, type Program, sendPath, sleep } from
 
 export interface Reply {
   readonly status: number;
-  /** The text of `Retry-After`. */
   readonly retryAfter: string | null;
   /** Undefined for an error page that is not JSON. */
   readonly json: Readonly<Record<string, unknown>> | undefined;
@@ -140,7 +139,6 @@ export function withTimeout(job: Job): Job {
   return { ...job, fetch };
 }
 
-/** Delivers the message, and returns the path under which it is read. */
 export async function deliverForPath(job: Job, message: Message): Promise<string> {
   const reply = await deliver(job, message);
   return `/api/v1/sms/${String(reply?.json?.['message_id'])}/`;

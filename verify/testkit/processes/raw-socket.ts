@@ -1,7 +1,6 @@
 /**
- * The raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client
- * library would not send what a broken or hostile client sends, nor show the bytes received before
- * a cut.
+ * The raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client library
+ * would not send what a broken or hostile client sends, nor show the bytes received before a cut.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -176,7 +176,6 @@ export const replay = stepKind(
   },
 );
 
-/** A POST of this body to a send endpoint. */
 export function post(
   run: ComparedRun,
   { who, key, via }: SendOrigin,
