@@ -162,8 +162,8 @@ export class QueueTests {
     this.#races = races;
   }
 
-  /** True if a queue delays requests one by one. It is looked for only if one seems to. */
-  async areDelayed(): Promise<boolean> {
+  /** Looks for a queue, if one seems to delay requests one by one. True if one does. */
+  async lookForDelays(): Promise<boolean> {
     if (spacingOf(this.#run.exchanges) === undefined) return false;
     if (await this.learn()) return true;
     const { atOnceForLimit: atOnce } = this.#races;

@@ -122,7 +122,7 @@ export class Recovery {
       if (this.#isMoved && !this.#hasWaitedOut && (await this.#waitOut(begin))) return true;
       if (await this.#askStated(search, waitMs)) return true;
       const planned = begin + waitMs;
-      if (planned >= this.#run.now() && (await this.#passesAt(planned, search))) return true;
+      if (planned >= this.#run.now() && (await this.#askOnce(planned, search))) return true;
     }
     return false;
   }
@@ -136,7 +136,7 @@ export class Recovery {
       const at = this.#statedTime(readyAt, search, search.begin + waitMs);
       if (at === undefined) return false;
       search.statedTimes += 1;
-      if (await this.#passesAt(at, search)) {
+      if (await this.#askOnce(at, search)) {
         // A wait in whole seconds is exact for a long window alone.
         this.#isWaitKept ||= waitMs > longWaitMs;
         return true;
@@ -145,7 +145,8 @@ export class Recovery {
     return false;
   }
 
-  async #passesAt(time: number, search: PassSearch): Promise<boolean> {
+  /** True if the request passes. */
+  async #askOnce(time: number, search: PassSearch): Promise<boolean> {
     await this.#run.until(time);
     const passes = (await this.ask()).outcome === 'passed';
     const now = this.#run.now();

@@ -89,7 +89,8 @@ export function sizeOf({ candidates }: Evidence): number {
 /** The fewest that must pass between these times, of as many as may, and the most that may. */
 export function passesIn(evidence: Evidence, [from, to]: Span): Span {
   const limit = 2 * usualLimit(evidence);
-  const passes = passesAt(evidence, from, () => to - from, evidence.candidates, limit);
+  const row = { from, timeFor: () => to - from, limit };
+  const passes = passesAt(evidence, evidence.candidates, row);
   return [Math.min(...passes.map(([least]) => least)), Math.max(...passes.map(([, most]) => most))];
 }
 
@@ -135,17 +136,23 @@ function usual({ withoutEarlier }: Evidence, numberOf: (version: Version) => num
   return 0;
 }
 
-/**
- * How many requests in a row pass by each version: the least and the most, up to `limit`. The first
- * is sent at `from`, and `count` requests take `timeFor(count)`. `before`: what passed before them.
- */
+/** Requests in a row. */
+interface Row {
+  /** When the first one is sent. */
+  readonly from: number;
+  /** How long `count` of them take. */
+  readonly timeFor: (count: number) => number;
+  /** No more are sent. */
+  readonly limit: number;
+  /** What passed before them. */
+  readonly before?: readonly Decision[];
+}
+
+/** How many requests of a row pass by each version: the least and the most. */
 export function passesAt(
   evidence: Evidence,
-  from: number,
-  timeFor: (count: number) => number,
   versions: readonly OneVersion[],
-  limit: number,
-  before: readonly Decision[] = [],
+  { from, timeFor, limit, before = [] }: Row,
 ): readonly Span[] {
   const passes = (count: number): readonly Decision[] =>
     count === 0 ? before : [...before, { from, to: from + timeFor(count), passed: true, count }];

@@ -215,15 +215,14 @@ function outcomesAt(
   lead: readonly number[],
 ): { readonly separated: number; readonly expected: number; readonly count: number } {
   const sample = weighted(evidence.candidates);
-  const passes = passesAt(
-    evidence,
-    at,
-    (count) => Math.max(0, count - 1) * paceMs + replyMs,
-    sample.map(({ candidate }) => candidate),
+  const versions = sample.map(({ candidate }) => candidate);
+  const passes = passesAt(evidence, versions, {
+    from: at,
+    timeFor: (count) => Math.max(0, count - 1) * paceMs + replyMs,
     // A burst that ends before its refusal separates, too: those that expect fewer passes.
-    Math.min(evidence.limit[1] + 1, requests - lead.length),
-    passesOf(lead, paceMs, replyMs),
-  );
+    limit: Math.min(evidence.limit[1] + 1, requests - lead.length),
+    before: passesOf(lead, paceMs, replyMs),
+  });
   const most = passes.map((span) => span[1] + 1);
   const expected = sample.reduce((sum, { weight }, i) => sum + weight * (most[i] ?? 0), 0);
   const count = Math.min(Math.max(...most), requests - lead.length);

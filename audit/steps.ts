@@ -125,7 +125,7 @@ export class Steps {
       this.#recovery.sendUntilRefused({ most, refusals: firmRefusals });
     const { mostInBurst } = this.#allowance;
     const few = await burst(Math.min(enoughForGap, mostInBurst));
-    if (!few.isRefused && (await this.queueTests.areDelayed())) return false;
+    if (!few.isRefused && (await this.queueTests.lookForDelays())) return false;
     let { passed, isRefused } = few;
     if (!isRefused) {
       const rest = await burst(mostInBurst - passed);

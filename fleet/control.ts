@@ -143,14 +143,14 @@ export class FleetControl implements ControlAnswers {
       return this.#withUrls(reply as ShardReply, request);
     }
     const shard = id === undefined ? undefined : (routes.shardOf(id) ?? shards[0]);
-    if (operation.status === 201) return this.#newWorld(operation, shard, request);
+    if (operation.status === 201) return this.#createWorld(operation, shard, request);
     const reply = await (shard ?? shards[0]).ask(requestForShard(request));
     if (operation.verb === 'DELETE' && reply.status < 300) await routes.forget(id ?? '');
     return this.#withUrls(reply, request);
   }
 
   /** `origin`: the shard of the world that is copied; undefined: any shard may have the new one. */
-  async #newWorld(operation: Operation, origin: Shard | undefined, request: ControlRequest) {
+  async #createWorld(operation: Operation, origin: Shard | undefined, request: ControlRequest) {
     const { maxMessages } = this.#options;
     const input = parseBody(request);
     let shardRequest = requestForShard(request);

@@ -158,12 +158,13 @@ export async function requestDetail(
   fleetNumber: string,
   shardRequest: ShardRequest,
 ): Promise<ControlReply> {
-  const { number, shardIndex } = shardNumber(Number(fleetNumber), shards.length);
+  const count = shards.length;
+  const { number, shardIndex: index } = shardNumber(Number(fleetNumber), count);
   const { path } = routeOf('requests.get', String(number));
-  const reply = await (shards[shardIndex] ?? shards[0]).ask({ ...shardRequest, path });
+  const reply = await (shards[index] ?? shards[0]).ask({ ...shardRequest, path });
   if (reply.status === 200) {
     return changedReply(reply, (view: Json) =>
-      withFleetNumbers(view, requestNumbers, shardIndex, shards.length),
+      withFleetNumbers(view, requestNumbers, { index, count }),
     );
   }
   // A refusal names the number that was asked for.

@@ -10,7 +10,7 @@ import { endpointNames } from '#contract/limits.ts';
 import { isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { type Drawn, drawPlot } from '#judging/report/plot/draw.ts';
 import type { PlotData, PlotLine } from '#judging/report/plot.ts';
-import { searchWord } from '#src/operations/requests/search-words.ts';
+import { searchTerm } from '#src/operations/requests/search-words.ts';
 import { nowMs } from '../clock.ts';
 import { type Account, type Bucket, call, type Reply } from '../control.ts';
 import { limitList } from '../lists.ts';
@@ -170,7 +170,7 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   const [since = '', until] = (zoom.value ?? [first, last]).map((at) =>
     isoTime(Math.round(at * secondMs)),
   );
-  const account = used.length === 1 ? [searchWord('account', used[0]?.name ?? '')] : [];
+  const account = used.length === 1 ? [searchTerm('account', used[0]?.name ?? '')] : [];
   const words = [...account, `endpoint:${endpoint}`, `since:${since}`, `until:${until}`];
   const label = `${counted(sumOf('count', all), 'request')}, ${throttled} of them answered 429, by second`;
   return (

@@ -7,7 +7,7 @@ import { useSignal } from '@preact/signals';
 import { keptRequests } from '#contract/limits.ts';
 import {
   type SearchWord,
-  searchWord,
+  searchTerm,
   searchWords,
   wordValues,
 } from '#src/operations/requests/search-words.ts';
@@ -137,7 +137,7 @@ function suggestionsFor(search: string): readonly string[] {
     account: world.value?.accounts.map((account) => account.name),
     from: world.value?.sims.map(({ number }) => number),
   };
-  return (values[name] ?? []).map((value) => start + searchWord(name as SearchWord, value));
+  return (values[name] ?? []).map((value) => start + searchTerm(name as SearchWord, value));
 }
 
 const columns: readonly Column<ServiceRequest>[] = [
