@@ -352,7 +352,9 @@ test('a recording of a proxy is judged, and what its faults did is not a reply t
   // The retry may have been in what is missing.
   const cut = await run(fileNamed('cut.ndjson', `${lines}{"sent":"cut`));
   expect(cut.code).toBe(0);
-  expect(cut.errors).toMatch(/cut.ndjson: it ends in the midst; read up to there\n$/);
+  expect(cut.errors).toMatch(
+    /cut.ndjson: the file is incomplete: its end is cut off; what comes before it is read\n$/,
+  );
 });
 
 test('a HAR file that ends in the midst is judged as a partial record, with a notice', async () => {
@@ -361,13 +363,17 @@ test('a HAR file that ends in the midst is judged as a partial record, with a no
   const cut = fileNamed('cut.har', har.slice(0, -40));
   const report = join(folder, 'cut.json');
   const { errors, out } = await run(cut, '--report', `json=${report}`);
-  expect(errors).toMatch(/cut.har: it ends in the midst; read up to there\n$/);
-  expect(out).toContain('it ends in the midst');
+  expect(errors).toMatch(
+    /cut.har: the file is incomplete: its end is cut off; what comes before it is read\n$/,
+  );
+  expect(out).toContain('the file is incomplete');
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({
     exchanges: 2,
     notices: expect.arrayContaining([
       {
-        what: expect.stringMatching(/cut.har: it ends in the midst; read up to there$/),
+        what: expect.stringMatching(
+          /cut.har: the file is incomplete: its end is cut off; what comes before it is read$/,
+        ),
         exchanges: [],
       },
     ]),
