@@ -6,6 +6,7 @@
  */
 import { type EndpointName, limitWindowMs } from '#contract/limits.ts';
 import { getOrAdd } from '#io/grouped.ts';
+import { counted } from '#io/terminal.ts';
 
 export interface AuditEntry {
   readonly atMs: number;
@@ -122,7 +123,7 @@ export function auditRun(
 function doubtsOf(entries: readonly AuditEntry[], sent: number): readonly string[] {
   const doubts: string[] = [];
   if (entries.length !== sent)
-    doubts.push(`${sent} requests were sent, but the record has ${entries.length}`);
+    doubts.push(`sent ${counted(sent, 'request')}, but the record has ${entries.length}`);
   if (entries.every(({ passed }) => passed))
     doubts.push('nothing was refused: no limit was reached');
   return doubts;

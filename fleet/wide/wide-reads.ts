@@ -8,7 +8,7 @@ import type { Json } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { defaultPage, largestPage } from '#src/operations/messages/message-query.ts';
-import { waitInputSchema } from '#src/operations/messages/wait-for-messages.ts';
+import { waitInputSchema, waitTimeout } from '#src/operations/messages/wait-for-messages.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
@@ -109,7 +109,8 @@ export async function waitForMessages(
   clock: WideClock,
   input: unknown,
 ): Promise<ControlReply> {
-  const { match, count, timeout_ms: timeoutMs, advance } = readInput(waitInputSchema, input);
+  const wait = readInput(waitInputSchema, input);
+  const { match, count, timeout_ms: timeoutMs, advance } = wait;
   const body = JSON.stringify({ match, count: 1, timeout_ms: 0 });
   const countRequest = { ...routeOf('messages.wait'), body };
   const startedMs = performance.now();
@@ -125,11 +126,7 @@ export async function waitForMessages(
     const isOver = advance
       ? Date.parse(now) >= untilMs
       : performance.now() - startedMs >= timeoutMs;
-    if (isOver) {
-      const unit = advance ? 'simulated ms' : 'ms';
-      const message = `${matching} of ${count} messages matched within ${timeoutMs} ${unit}`;
-      throw new OperationRefused('timeout', message);
-    }
+    if (isOver) throw waitTimeout(matching, wait);
     if (!advance) await pause(waitPauseMs);
     else {
       const deadlineMs = nextAt === null ? untilMs : Date.parse(nextAt);
