@@ -132,7 +132,6 @@ function refusedIn(exchanges: readonly AuditedExchange[]): readonly AuditedExcha
   return exchanges.filter(({ outcome }) => outcome === 'refused');
 }
 
-/** The requests at once that a queue refused. */
 export function refusedOf({ atOnce }: Queue): readonly AuditedExchange[] {
   return refusedIn(atOnce);
 }

@@ -12,7 +12,6 @@ import type { AuditedExchange, Run, Subject } from './run.ts';
 /** A search for the time at which a request passes again after a burst. */
 interface PassSearch {
   readonly begin: number;
-  /** The time of the last refusal. */
   refusedAt: number;
   /** When a request passes again, as the first refusal said. */
   readonly firstReadyAt: number;

@@ -25,7 +25,6 @@ import { lineOpening } from '#judging/evidence/recorded-line.ts';
 /** The bounds of the exchanges that wait for the disk. */
 const mostWaitingLines = 20_000;
 export const mostWaitingBytes = 128 * 1_048_576;
-/** The lines that are written at once. */
 const batchLines = 200;
 /** The time from a failed write to the next one. */
 const retryMs = 5_000;

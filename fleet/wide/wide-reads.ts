@@ -82,7 +82,6 @@ function pageRequest(request: ControlRequest, cursor: string, size: string): Sha
   return requestForShard(request, '', query.toString());
 }
 
-/** The newest messages of all pages, each with its shard. */
 function newestOf(pages: readonly ShardPage[], limit: number) {
   return pages
     .flatMap(({ shard, page }) => page.messages.map((message) => ({ message, shard })))

@@ -225,7 +225,6 @@ export class WideWorld {
     return passedReply(reply);
   }
 
-  /** Asks all shards and joins their replies. */
   async #merged(
     { operation, request, shardRequest }: Call,
     { requestFor = () => shardRequest, complete = (joined) => joined }: Merging = {},

@@ -153,7 +153,6 @@ function SentExchange({ exchange }: { readonly exchange: ShownExchange }) {
   );
 }
 
-/** The length of a message in characters and segments. */
 function Length({ text }: { readonly text: string }) {
   const length = [...text].length;
   const { segments, encoding } = segmentText(text);

@@ -99,7 +99,6 @@ export class Progress {
     work.inFlight.length = moving;
   }
 
-  /** Takes the due steps of messages that move at their own pace. */
   takeDueSteps({ work: { paced } }: Device): void {
     const nowMs = this.#now();
     for (let due = paced.takeDue(nowMs); due.length > 0; due = paced.takeDue(nowMs)) {

@@ -179,7 +179,6 @@ export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
 export type WorldFixture = DeepReadonly<z.output<typeof worldSchema>>;
 export type WorldSim = WorldFixture['accounts'][number]['sims'][number];
 
-/** Refuses duplicate names, numbers and keys. */
 function refuseDuplicates(value: unknown, context: z.core.$RefinementCtx): void {
   const newUses = () => new Map<string, string>();
   const firstUses = { 'account name': newUses(), number: newUses(), key: newUses() };

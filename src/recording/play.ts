@@ -23,7 +23,6 @@ import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 
-/** A line that is an input of the run. */
 type Input = Exclude<Entry, EndedEntry>;
 
 /** The simulator on which a run is played, and whose state a checkpoint saves and restores. */

@@ -22,11 +22,9 @@ export interface SecondCount {
   readonly startMs: number;
   readonly accountId: string | undefined;
   readonly endpoint: EndpointName | undefined;
-  /** All requests. */
   readonly count: number;
   /** The requests answered 429. */
   readonly throttled: number;
-  /** The requests that spent a token. */
   readonly spent: number;
 }
 

@@ -24,7 +24,6 @@ export class Rng {
     [this.#a, this.#b, this.#c, this.#counter] = state;
   }
 
-  /** The stream called `name` under `seed`. */
   static stream(seed: number, name: string): Rng {
     const rng = new Rng([seed | 0, hashText(name, goldenRatio), hashText(name, seed | 0), 1]);
     for (let i = 0; i < warmUpDraws; i++) rng.uint32();

@@ -89,7 +89,6 @@ function sendRefusals(refusal: Refuse, assumptions: Assumptions): Refusal[] {
   return refusals;
 }
 
-/** The refusal of a wrong parameter in the query of `received`. */
 function queryRefusals(refusal: Refuse, assumptions: Assumptions): Refusal[] {
   if (assumptions.receivedQuery !== 'reject') return [];
   const invalidQuery = parseReceivedQuery({ page: '0', page_size: null });

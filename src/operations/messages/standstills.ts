@@ -13,7 +13,6 @@ import { timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { sentenceOf, standstillOf, waitingReasons } from './what-it-waits-for.ts';
 
-/** The most groups in one reply. */
 const mostGroups = 100;
 /** After this many messages, other requests get a turn. */
 const examinedPerSlice = 512;

@@ -18,7 +18,6 @@ export const mostAccounts = 10_000;
 export const mostAccountNames = 100_000;
 /** Keys of one account, revoked ones included. */
 export const mostKeys = 1_000;
-/** SIMs of one account. */
 export const mostSims = 10_000;
 /** SIMs of all accounts plus the numbers of the pool. */
 export const mostDevices = 100_000;
@@ -188,7 +187,6 @@ export interface Dispatch {
   polled(device: Device): readonly Message[];
 }
 
-/** The first use of a `request_id` in an account. */
 export type FirstUse = Use<ApiKey, Message>;
 
 /**

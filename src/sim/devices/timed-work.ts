@@ -111,7 +111,6 @@ export class Holds<M extends WorkMessage<M>> {
     }
   }
 
-  /** Drops the messages of an account that is deleted. */
   forget(account: Cohort['account']): void {
     for (const [end, message] of this.#alone)
       if (message.cohort.account === account) this.#alone.delete(end);

@@ -186,7 +186,6 @@ export class MessageStore implements AccountMessages {
     if (device.messagesHeld === 0) this.devices.release(device);
   }
 
-  /** The uses of `request_id` by an account. */
   usesOf(account: Account): AcceptedUses<Message> {
     return {
       of: (requestId) =>

@@ -39,10 +39,10 @@ const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
  */
 const lastHead = {
   authorization: '',
-  /** How often the value of `Authorization` changed: 1 if all of them are equal. */
-  authorizationChanges: 0,
+  /** How many values of `Authorization` differ from the one before; 1 if all are equal. */
+  authorizations: 0,
   contentLength: '',
-  contentLengthChanges: 0,
+  contentLengths: 0,
   /** True if any `Connection` asks for the end of the connection. */
   asksToClose: false,
 };
@@ -51,16 +51,15 @@ type TakeHeader = (name: string, value: string) => void;
 let takeHeader: TakeHeader = () => {};
 
 function noteHeader(name: string, value: string): void {
+  const head = lastHead;
   if (name === 'authorization') {
-    if (lastHead.authorizationChanges === 0 || value !== lastHead.authorization)
-      lastHead.authorizationChanges++;
-    lastHead.authorization = value;
+    if (head.authorizations === 0 || value !== head.authorization) head.authorizations++;
+    head.authorization = value;
   } else if (name === 'content-length') {
-    if (lastHead.contentLengthChanges === 0 || value !== lastHead.contentLength)
-      lastHead.contentLengthChanges++;
-    lastHead.contentLength = value;
+    if (head.contentLengths === 0 || value !== head.contentLength) head.contentLengths++;
+    head.contentLength = value;
   } else if (name === 'connection') {
-    lastHead.asksToClose ||= closeOption.test(value);
+    head.asksToClose ||= closeOption.test(value);
   }
   takeHeader(name, value);
 }
@@ -78,8 +77,8 @@ export function noteHeads(request: HttpRequest): void {
   const { forEach } = prototype;
   prototype.forEach = function (this: HttpRequest, take: TakeHeader) {
     takeHeader = take;
-    lastHead.authorizationChanges = 0;
-    lastHead.contentLengthChanges = 0;
+    lastHead.authorizations = 0;
+    lastHead.contentLengths = 0;
     lastHead.asksToClose = false;
     forEach.call(this, noteHeader);
   };
@@ -132,14 +131,14 @@ export class UwsRequest implements ApiRequest, Outlet {
     // Undefined, contrary to its type, if the target has no question mark.
     this.query = path_query ?? '';
     this.host = headers['host'];
-    this.authorization = lastHead.authorizationChanges === 1 ? headers['authorization'] : undefined;
+    this.authorization = lastHead.authorizations === 1 ? headers['authorization'] : undefined;
     this.contentType = headers['content-type'];
     this.contentEncoding = headers['content-encoding'];
     this.forwardedFor = headers['x-forwarded-for'];
     this.headers = headers;
     this.#isClosedByNative = headers['connection']?.length === 5;
     this.isChunked = headers['transfer-encoding'] !== undefined;
-    this.isLengthClear = lastHead.contentLengthChanges <= 1;
+    this.isLengthClear = lastHead.contentLengths <= 1;
     this.endsConnection = this.isChunked || this.#isClosedByNative || lastHead.asksToClose;
     this.#response = response;
   }
