@@ -152,7 +152,7 @@ async function run({ flags, options, joined, shardFlags }: CheckedFlags, io: Com
   }
   announce(started.readyFile, options, io);
   lifecycle(`started: serves ${started.readyFile.base_url}`);
-  return closeAtStop(stopped, () => started.stop(), exitWithinMs, lifecycle);
+  return closeAtStop(stopped, () => started.stop(), { withinMs: exitWithinMs, lifecycle });
 }
 
 /** `hasShards`: true if the user gave `--shards`. Throws a UsageError. */

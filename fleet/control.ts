@@ -98,7 +98,7 @@ export class FleetControl implements ControlAnswers {
     createdId: string | undefined,
   ): Promise<ControlReply> {
     const prefix = createdId === undefined ? '' : prefixOf(createdId);
-    const shardRequest = requestForShard(request, prefix);
+    const shardRequest = requestForShard(request, { prefix });
     if (operation.contentType === 'text/event-stream') return openEvents([shard], shardRequest);
     const reply = await shard.ask(shardRequest);
     if (operation.fleet.changesRoutes === true && createdId !== undefined)
@@ -204,7 +204,9 @@ export class FleetControl implements ControlAnswers {
     if (shard.index > 0 && this.#options.wide === undefined) query.set('first', 'false');
     if (shard.life.state !== 'ready') return undefined;
     const signal = AbortSignal.timeout(scrapeWithinMs);
-    return shard.askNow(requestForShard(request, '', `${query}`), signal).catch(() => undefined);
+    return shard
+      .askNow(requestForShard(request, { query: `${query}` }), signal)
+      .catch(() => undefined);
   }
 
   async #health(): Promise<ControlReply> {

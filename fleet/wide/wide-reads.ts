@@ -79,7 +79,7 @@ function pageRequest(request: ControlRequest, cursor: string, size: string): Sha
   query.set('limit', size);
   query.delete('cursor');
   if (cursor !== '') query.set('cursor', cursor);
-  return requestForShard(request, '', query.toString());
+  return requestForShard(request, { query: query.toString() });
 }
 
 function newestOf(pages: readonly ShardPage[], limit: number) {

@@ -220,7 +220,7 @@ export class WideWorld {
       return errorReply(409, 'conflict', message, { path: 'shard' });
     }
     query.delete('shard');
-    const reply = await shard.ask(requestForShard(request, '', query.toString()));
+    const reply = await shard.ask(requestForShard(request, { query: query.toString() }));
     if (operation.fleet.changesRoutes === true) await this.#owners.update();
     return passedReply(reply);
   }

@@ -108,11 +108,11 @@ function mistake(message: string): AssumptionReading {
 /**
  * The mistakes that a schema found, in the words of settings and worlds. `at`: the value's place.
  */
-export function mistakesOf(
+export function mistakesInSettings(
   error: Pick<z.ZodError, 'issues'>,
   at: readonly PropertyKey[] = [],
 ): mistakes.Mistake[] {
-  return mistakes.mistakesOf(error, at, [], words);
+  return mistakes.mistakesOf(error, { at, words });
 }
 
 const words: mistakes.Words = {
