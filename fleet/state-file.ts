@@ -24,7 +24,7 @@ export function readState<T>(file: string, schema: z.ZodType<T>): T | undefined 
 }
 
 export function writeState(file: string, state: unknown): void {
-  writeOwn(file, file, JSON.stringify(state), stateKind, ownerOnly);
+  writeOwn({ path: file, kind: stateKind, mode: ownerOnly }, JSON.stringify(state));
 }
 
 const layoutSchema = z.strictObject({ shards: z.int(), wide: z.boolean() });
