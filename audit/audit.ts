@@ -190,6 +190,10 @@ function newRun({ request, now = Date.now, rate = 50, ...options }: AuditSetting
 
 /** Which parts of the address differ. */
 export function differencesIn(other: string, path: string): readonly string[] {
-  const [[otherName, otherQuery], [name, query]] = [other.split('?'), path.split('?')];
-  return [...(otherName === name ? [] : ['path']), ...(otherQuery === query ? [] : ['query'])];
+  const [otherName, otherQuery] = other.split('?');
+  const [name, query] = path.split('?');
+  const differences: string[] = [];
+  if (otherName !== name) differences.push('path');
+  if (otherQuery !== query) differences.push('query');
+  return differences;
 }

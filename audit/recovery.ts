@@ -225,7 +225,8 @@ export class Recovery {
    * it. Undefined if the planned time comes first.
    */
   #statedTime(readyAt: number, search: PassSearch, planned: number): number | undefined {
-    const [early, late] = [readyAt - beforeWaitMs, readyAt + afterWaitMs];
+    const early = readyAt - beforeWaitMs;
+    const late = readyAt + afterWaitMs;
     const now = this.#run.now();
     const isFirst = search.statedTimes === 0 && !this.#isMoved;
     const time = isFirst && now < early ? early : late;

@@ -72,7 +72,8 @@ export function isOfTheClock({ family }: OneVersion): boolean {
 /** The soonest time from `from` on when this share of a window of the clock is over, by all of these. */
 export function timeInWindow(windows: readonly OneVersion[], share: number, from: number): number {
   const times = windows.map(({ version: { windowMs, phase } }) => {
-    const [ms, begin] = [windowMs[1], phase[1] + share];
+    const ms = windowMs[1];
+    const begin = phase[1] + share;
     return (Math.ceil(from / ms - begin) + begin) * ms;
   });
   return Math.max(...times);
@@ -105,7 +106,8 @@ export function nextPass(evidence: Evidence, now: number, mostMs: number): Span 
   const after = (holds: (ms: number) => boolean) => firstThat(0, Math.ceil(mostMs), holds);
   const may = (ms: number, passed: boolean) =>
     evidence.candidates.some((each) => evidence.permits(each, decisionAfter(ms, passed)));
-  const [first, last] = [after((ms) => may(ms, true)), after((ms) => !may(ms, false))];
+  const first = after((ms) => may(ms, true));
+  const last = after((ms) => !may(ms, false));
   return [Math.max(0, first - 1), last];
 }
 

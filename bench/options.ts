@@ -42,7 +42,8 @@ export function benchOptions(argv: readonly string[], io: CommandIo) {
     scenario.length === 0 ? scenarioNames : [...new Set(scenario)];
   refuseIdleThresholds(slo, scenarios);
   const isOwn = baseUrl === undefined;
-  const [running, started] = ['a base_url', "bench's own simulator: leave out the base_url"];
+  const running = 'a base_url';
+  const started = "bench's own simulator: leave out the base_url";
   refuseWithoutNeeds(command, [
     { name: 'apiKey', needs: running, isThere: !isOwn },
     { name: 'from', needs: running, isThere: !isOwn },

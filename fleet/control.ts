@@ -145,7 +145,8 @@ export class FleetControl implements ControlAnswers {
     const shard = id === undefined ? undefined : (routes.shardOf(id) ?? shards[0]);
     if (operation.status === 201) return this.#createWorld(operation, shard, request);
     const reply = await (shard ?? shards[0]).ask(requestForShard(request));
-    if (operation.verb === 'DELETE' && reply.status < 300) await routes.forget(id ?? '');
+    const isDeleted = operation.verb === 'DELETE' && reply.status < 300;
+    if (isDeleted && id !== undefined) await routes.forget(id);
     return this.#withUrls(reply, request);
   }
 

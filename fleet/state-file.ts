@@ -35,10 +35,9 @@ export function refuseOtherLayout(journalDir: string, { shards, wide }: Layout):
   const file = join(journalDir, 'fleet.json');
   const earlier = readState(file, layoutSchema);
   if (earlier === undefined) return;
-  const differences = [
-    ...(earlier.shards === shards ? [] : [`with --shards ${earlier.shards}`]),
-    ...(earlier.wide === wide ? [] : [`${earlier.wide ? 'with' : 'without'} --wide`]),
-  ];
+  const differences: string[] = [];
+  if (earlier.shards !== shards) differences.push(`with --shards ${earlier.shards}`);
+  if (earlier.wide !== wide) differences.push(`${earlier.wide ? 'with' : 'without'} --wide`);
   if (differences.length === 0) return;
   const found = `recorded ${differences.join(' and ')}`;
   throw new UsageError(`${file}: ${found}; start with the same settings, or name a new folder`);

@@ -98,7 +98,8 @@ const mostLines = 4;
 const tones = ['--sent', '--delivered', '--scheduled', '--sending'];
 
 function RequestPlot({ accounts, buckets }: Shown) {
-  const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint') || 'send'];
+  const account = filterValue('account_id');
+  const endpoint = filterValue('endpoint') || 'send';
   const shown = accounts
     .filter(({ account_id: id }) => account === '' || id === account)
     .slice(0, mostLines);

@@ -43,7 +43,8 @@ export class RequestSeconds {
     if (counts === undefined) {
       counts = new Uint32Array(countsPerEndpoint * endpointCount);
       second.counts.set(accountId, counts);
-      if (++this.#series > mostSeries) this.#dropOlderHalf();
+      this.#series++;
+      if (this.#series > mostSeries) this.#dropOlderHalf();
     }
     const endpointIndex =
       endpoint === undefined ? endpointCount - 1 : endpointNames.indexOf(endpoint);
