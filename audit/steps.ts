@@ -35,18 +35,6 @@ import {
 import type { Run } from './run.ts';
 import { SeparatingBursts } from './separating-bursts.ts';
 
-// Step 4: the pause before a burst.
-/** A pause is this much longer than planned, as a reply can come a bit later than the last. */
-const pauseMarginMs = 20;
-/** A pause for the whole limit takes just over a window, and a part of one. */
-const wholePause = 1.01;
-/** A pause for a part of the limit takes at least this share of a window. */
-const partPause = 0.2;
-/** A window that remains may be longer than the usual one by up to this factor. */
-const mostLonger = 1.5;
-/** After this many windows no earlier request counts, wherever a clock's windows begin. */
-const freeOfEarlierWindows = 2.6;
-
 // Step 4: the burst after the pause.
 /** After a pause, one request opens a window this share of it before the burst. */
 const requestBeforeBurst = 0.35;
@@ -249,23 +237,10 @@ export class Steps {
 
   /** Waits until the limit has come back, and longer. */
   async #pause(isForWholeLimit = true): Promise<void> {
-    const [, likelyMs] = this.#allowance.windowMs;
     this.#run.doing('a pause, until requests have come back');
-    // In windows of a clock, the next bursts then begin at other places. After a long pause, a long
-    // window of the clock hardly ends at the same times as one that a request opens.
-    const later = (this.#freshBursts * experiments.goldenShare) % 1;
-    const share = this.#allowance.isShortWindow ? later : 1 - later;
-    // The longest window that remains explains a few more passes by what it still counts.
-    const longer = Math.min(this.#evidence.windowMs[1] / likelyMs, mostLonger);
-    const whole = this.#evidence.isCounter
-      ? experiments.counterWindows * longer
-      : wholePause + share;
-    const windows = isForWholeLimit ? whole : partPause + share / 2;
-    // The first test of other callers needs a limit in which no earlier request counts.
     const isUntested = this.keyTests.done.length === 0;
-    const freeAtMs = isUntested ? this.#allowance.begin.ms + freeOfEarlierWindows * likelyMs : 0;
-    const pauseMs = Math.max(likelyMs * windows, this.#allowance.blockedMs) + pauseMarginMs;
-    await this.#run.until(Math.max(this.#run.now() + pauseMs, freeAtMs));
+    const pause = { isForWholeLimit, isUntested, freshBursts: this.#freshBursts };
+    await this.#run.until(experiments.endOfPause(this.#tools, pause));
   }
 
   /**

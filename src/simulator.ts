@@ -123,7 +123,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
       this.#worldJournal.noteDelayed(exchange);
       if (this.activity.hasAudience) this.activity.answered(exchange);
     });
-    const undo: Undo[] = [];
+    const undo: (() => unknown)[] = [];
     try {
       // The journal comes first: an existing one says when simulated time started.
       const recordedStartMs = this.#worldJournal.open(this.settings, {
@@ -318,18 +318,10 @@ export class Simulator implements RunningWorld, WorldSimulator {
   }
 }
 
-type Undo = () => unknown;
-
-/**
- * Undoes the steps of a start that failed, the last one first. The error of the start is the one
- * that counts, so an error of these is dropped.
- */
-function undoAll(undo: readonly Undo[]): void {
-  for (const step of undo.toReversed()) {
-    // Async, so that a step that throws rejects, too.
-    const undone = (async () => step())();
-    undone.catch(() => {});
-  }
+/** Undoes the steps of a start that failed, the last one first. Their own errors are dropped. */
+function undoAll(steps: readonly (() => unknown)[]): void {
+  // Async, so that a step that throws rejects, too.
+  for (const step of steps.toReversed()) void (async () => step())().catch(() => {});
 }
 
 function throwIfFailed(failure: Error | undefined): void {
