@@ -15,7 +15,7 @@ import {
   type Subject,
 } from './run.ts';
 import { type Advice, optionAdvice, type Statements } from './statement.ts';
-import { statementsOf } from './statements.ts';
+import { type Seen, statementsOf } from './statements.ts';
 import { Steps } from './steps.ts';
 
 export type { AuditedExchange, Headers, Reply, StopReason, Subject } from './run.ts';
@@ -80,19 +80,19 @@ export interface AuditSettings extends AuditOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Resolves when all is learned that can be, or when the budget or the time has ended. */
+/**
+ * Resolves when all is learned that can be, or when the budget or the time has ended. Throws a
+ * RangeError for a number that no audit can have.
+ */
 export async function audit(options: AuditOptions): Promise<AuditResult> {
+  for (const name of ['maxWindow', 'budget', 'rate', 'timeout'] as const) {
+    const value = options[name] ?? 1;
+    if (!(value > 0)) throw new RangeError(`${name}: expected a number above 0; got ${value}`);
+  }
   return learn(options);
 }
 
-const twoMinutesMs = 120_000;
-/** The pause before the first burst: earlier requests no longer count in a shorter window. */
-const firstPauseMs = 2_200;
-
-/** The longest window is looked for with this room: a limiter's own may be a bit longer. */
-const roomForWindow = 1.05;
-
-/** The same for the command. */
+/** What `audit` does, with the settings that only the command gives and has checked. */
 export async function learn(options: AuditSettings): Promise<AuditResult> {
   const { maxWindow = twoMinutesMs, callersDifferBy: by = 'address' } = options;
   const { callers = ['caller-1', 'caller-2'], paths = ['/'] } = options;
@@ -113,17 +113,30 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
   const asked = await askAll(run, { first, others, differencesOf }, evidence);
   evidence.lookBack();
   const { exchanges, requests } = run;
-  const askers = { exchanges, others, differencesOf, differences, advice };
-  const statements = statementsOf({ ...askers, ...asked.seen, evidence });
+  const given = { others, differencesOf, differences, advice };
+  const statements = statementsOf({ ...given, ...asked.seen, exchanges, evidence });
   const seconds = Math.round(run.now()) / 1_000;
   return { requests, seconds, statements, exchanges, stopped: asked.stopped };
 }
+
+const twoMinutesMs = 120_000;
+/** The pause before the first burst: earlier requests no longer count in a shorter window. */
+const firstPauseMs = 2_200;
+
+/** The longest window is looked for with this room: a limiter's own may be a bit longer. */
+const roomForWindow = 1.05;
+
+type Asked = Pick<Seen, 'keyTests' | 'races' | 'atOnceForLimit' | 'queue'>;
 
 /**
  * Takes the steps of `steps.ts`. Takes them again, after a pause, if requests that are not among
  * the decisions may have counted.
  */
-async function askAll(run: Run, subjects: Subjects, evidence: Evidence) {
+async function askAll(
+  run: Run,
+  subjects: Subjects,
+  evidence: Evidence,
+): Promise<{ readonly seen: Asked; readonly stopped: StopReason | undefined }> {
   const { longestMs } = evidence;
   const races = new Races(run, subjects.first, evidence);
   const newSteps = () => new Steps(run, subjects, evidence, races);
@@ -148,6 +161,7 @@ async function askAll(run: Run, subjects: Subjects, evidence: Evidence) {
     if (!(error instanceof Stopped)) throw error;
     stopped = error.reason;
   }
+  // Again: a race may have come after the first check, and the audit may have stopped before it.
   steps.keyTests.noteUncountedRequests(races.unexplained);
   const { atOnceForLimit } = races;
   return {
@@ -178,6 +192,10 @@ function newRun({ request, now = Date.now, rate = 50, ...options }: AuditSetting
 
 /** Which parts of the address differ. */
 export function differencesIn(other: string, path: string): readonly string[] {
-  const [[otherName, otherQuery], [name, query]] = [other.split('?'), path.split('?')];
-  return [...(otherName === name ? [] : ['path']), ...(otherQuery === query ? [] : ['query'])];
+  const [otherName, otherQuery] = other.split('?');
+  const [name, query] = path.split('?');
+  const differences: string[] = [];
+  if (otherName !== name) differences.push('path');
+  if (otherQuery !== query) differences.push('query');
+  return differences;
 }

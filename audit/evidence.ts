@@ -250,7 +250,6 @@ export class Evidence {
   }
 }
 
-/** The number of the first of these. */
 function numberOf([first]: Omitted): number {
   return first?.number ?? 0;
 }

@@ -1,7 +1,7 @@
 /**
  * Series of requests whose answers differ from one kind of limiter to another: the limit in two
  * parts or across the end of a window, a request after a silence, single requests, and what comes
- * back in ever longer pauses.
+ * back in ever longer pauses. Also how long the pause before a burst must be.
  */
 import { hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import type { Allowance } from './allowance.ts';
@@ -25,7 +25,7 @@ const mostBriefRaces = 3;
 /** A sliding counter looks back two windows, so a burst after this many meets an empty one. */
 export const counterWindows = 2.05;
 /** Each burst after a pause begins this share of a window later, so no place repeats. */
-export const goldenShare = 0.382;
+const goldenShare = 0.382;
 /** Single requests end after this many refusals at times when one should pass. */
 const mostLate = 3;
 
@@ -239,4 +239,41 @@ async function tryLateWaits({ run, evidence, allowance, recovery }: Tools): Prom
     await run.until(run.now() + (tries === 0 ? lateMs : (shortest + longest) / 2));
     if ((await recovery.ask()).outcome === 'refused') await recovery.askWhenStated();
   }
+}
+
+/** A pause is this much longer than planned, as a reply can come a bit later than the last. */
+const pauseMarginMs = 20;
+/** A pause for the whole limit takes just over a window, and a part of one. */
+const wholePause = 1.01;
+/** A pause for a part of the limit takes at least this share of a window. */
+const partPause = 0.2;
+/** A window that remains may be longer than the usual one by up to this factor. */
+const mostLonger = 1.5;
+/** After this many windows no earlier request counts, wherever a clock's windows begin. */
+const freeOfEarlierWindows = 2.6;
+
+interface Pause {
+  /** False: for a part of the limit. */
+  readonly isForWholeLimit: boolean;
+  /** True if no other caller was tested. */
+  readonly isUntested: boolean;
+  /** How many bursts have followed a pause. */
+  readonly freshBursts: number;
+}
+
+/** When a pause ends after which a burst may begin. */
+export function endOfPause({ run, evidence, allowance }: Tools, pause: Pause): number {
+  const [, likelyMs] = allowance.windowMs;
+  // In windows of a clock, the next bursts then begin at other places. After a long pause, a long
+  // window of the clock hardly ends at the same times as one that a request opens.
+  const later = (pause.freshBursts * goldenShare) % 1;
+  const share = allowance.isShortWindow ? later : 1 - later;
+  // The longest window that remains explains a few more passes by what it still counts.
+  const longer = Math.min(evidence.windowMs[1] / likelyMs, mostLonger);
+  const whole = evidence.isCounter ? counterWindows * longer : wholePause + share;
+  const windows = pause.isForWholeLimit ? whole : partPause + share / 2;
+  // The first test of other callers needs a limit in which no earlier request counts.
+  const freeAtMs = pause.isUntested ? allowance.begin.ms + freeOfEarlierWindows * likelyMs : 0;
+  const pauseMs = Math.max(likelyMs * windows, allowance.blockedMs) + pauseMarginMs;
+  return Math.max(run.now() + pauseMs, freeAtMs);
 }

@@ -51,7 +51,8 @@ class Asked {
     return this.all.filter(({ outcome }) => outcome !== 'broken').map(decisionOf);
   }
 
-  async isFirstRefused(): Promise<boolean> {
+  /** True if the first subject is refused. */
+  async askFirst(): Promise<boolean> {
     const exchange = await this.#run.ask(this.#subjects[0]);
     this.first.push(exchange);
     return isRefused(exchange);
@@ -230,10 +231,10 @@ export class KeyTests {
     let isSpent = this.#isJustRefused;
     // A window may end meanwhile: then the limit is spent twice.
     for (let i = 0; i <= 2 * this.firstPasses && !isSpent; i += 1)
-      isSpent = await requests.isFirstRefused();
+      isSpent = await requests.askFirst();
     if (!isSpent) return 'unclear';
     const sent = await requests.askOther(askedOfOther(limit));
-    const isFirstRefused = await requests.isFirstRefused();
+    const isFirstRefused = await requests.askFirst();
     if (isRefused(sent[0])) return mayBeSpent ? 'unclear' : 'shared';
     if (!isFirstRefused || isRefused(sent.at(-1))) return 'unclear';
     // While the first is refused, another with a limit of its own still has a request left.

@@ -93,7 +93,8 @@ export function whyNone(evidence: Evidence): readonly [sentence: string, shown: 
   const ofFaults = [...faults.flatMap(({ shown }) => shown), ...turningPoints(evidence)];
   const noKnown = 'no known limiter answers like this one';
   if (!isFound) return [`${noKnown}${words}`, ofFaults];
-  const [number, before] = [numbers[contradiction] ?? 0, numbers[contradiction - 1] ?? 0];
+  const number = numbers[contradiction] ?? 0;
+  const before = numbers[contradiction - 1] ?? 0;
   const [must, did] =
     decisions[contradiction]?.passed === false ? ['pass', 'was refused'] : ['be refused', 'passed'];
   const sentence = `${noKnown}: by the answers before it, request #${number} had to ${must}, but it ${did}${words}`;

@@ -41,7 +41,8 @@ export interface Queue {
 /** How often a test is made that may show nothing on a busy machine. */
 const mostTests = 3;
 /** In gaps after a queue was filled: when it refuses, and when it has a place again. */
-const [stillFull, againFree] = [0.6, 1.25];
+const stillFull = 0.6;
+const againFree = 1.25;
 /** After this many gaps, a queue that delayed requests one by one is empty. */
 const emptyingGaps = 3;
 /** A queue is empty after this many times as long as it takes to empty it. */
@@ -73,7 +74,8 @@ export function spacingOf(exchanges: readonly AuditedExchange[]): Spacing | unde
   const [first, ...later] = exchanges;
   if (first === undefined || later.length < fewestSpaced) return undefined;
   const gaps = gapsOf(exchanges);
-  const [least, gapMs] = [quantile(unevenShare, gaps), quantile(0.5, gaps)];
+  const least = quantile(unevenShare, gaps);
+  const gapMs = quantile(0.5, gaps);
   const most = quantile(1 - unevenShare, gaps);
   const waited = later.filter((each) => tookMs(each) > mostOfGap * gapMs);
   const isEven = most - least < mostUneven * gapMs;
@@ -132,7 +134,6 @@ function refusedIn(exchanges: readonly AuditedExchange[]): readonly AuditedExcha
   return exchanges.filter(({ outcome }) => outcome === 'refused');
 }
 
-/** The requests at once that a queue refused. */
 export function refusedOf({ atOnce }: Queue): readonly AuditedExchange[] {
   return refusedIn(atOnce);
 }
@@ -146,7 +147,6 @@ function lastReplyMs(exchanges: readonly AuditedExchange[]): number {
   return Math.max(...exchanges.map(({ answeredAtMs }) => answeredAtMs));
 }
 
-/** The experiments on a queue. */
 export class QueueTests {
   done: readonly KeyTest[] = [];
   /** Set if a queue delays requests. */
@@ -163,8 +163,8 @@ export class QueueTests {
     this.#races = races;
   }
 
-  /** True if a queue delays requests one by one. It is looked for only if one seems to. */
-  async areDelayed(): Promise<boolean> {
+  /** Looks for a queue, if one seems to delay requests one by one. True if one does. */
+  async lookForDelays(): Promise<boolean> {
     if (spacingOf(this.#run.exchanges) === undefined) return false;
     if (await this.learn()) return true;
     const { atOnceForLimit: atOnce } = this.#races;

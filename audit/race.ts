@@ -38,7 +38,6 @@ export class Races {
   readonly #done: Race[] = [];
   /** What was sent at once to find a limit, after no request one by one was refused. */
   atOnceForLimit: readonly AuditedExchange[] = [];
-  /** See `unexplained`. */
   readonly #unexplained: Omitted[] = [];
 
   constructor(run: Run, subject: Subject, evidence: Evidence) {

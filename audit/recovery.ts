@@ -12,7 +12,6 @@ import type { AuditedExchange, Run, Subject } from './run.ts';
 /** A search for the time at which a request passes again after a burst. */
 interface PassSearch {
   readonly begin: number;
-  /** The time of the last refusal. */
   refusedAt: number;
   /** When a request passes again, as the first refusal said. */
   readonly firstReadyAt: number;
@@ -29,7 +28,6 @@ const mostStated = 4;
 /** Windows that are longer than this many stated waits are not looked for. */
 const mostWaitsInWindow = 4;
 
-/** The first wait after a refusal. */
 const firstWaitMs = 30;
 /** A stated wait is certainly over this long after its end. */
 const afterWaitMs = 25;
@@ -129,7 +127,7 @@ export class Recovery {
       if (this.#isMoved && !this.#hasWaitedOut && (await this.#waitOut(begin))) return true;
       if (await this.#askStated(search, waitMs)) return true;
       const planned = begin + waitMs;
-      if (planned >= this.#run.now() && (await this.#passesAt(planned, search))) return true;
+      if (planned >= this.#run.now() && (await this.#askOnce(planned, search))) return true;
     }
     return false;
   }
@@ -143,7 +141,7 @@ export class Recovery {
       const at = this.#statedTime(readyAt, search, search.begin + waitMs);
       if (at === undefined) return false;
       search.statedTimes += 1;
-      if (await this.#passesAt(at, search)) {
+      if (await this.#askOnce(at, search)) {
         // A wait in whole seconds is exact for a long window alone.
         this.#isWaitKept ||= waitMs > longWaitMs;
         return true;
@@ -152,7 +150,8 @@ export class Recovery {
     return false;
   }
 
-  async #passesAt(time: number, search: PassSearch): Promise<boolean> {
+  /** True if the request passes. */
+  async #askOnce(time: number, search: PassSearch): Promise<boolean> {
     await this.#run.until(time);
     const passes = (await this.ask()).outcome === 'passed';
     const now = this.#run.now();
@@ -232,7 +231,8 @@ export class Recovery {
    * it. Undefined if the planned time comes first.
    */
   #statedTime(readyAt: number, search: PassSearch, planned: number): number | undefined {
-    const [early, late] = [readyAt - beforeWaitMs, readyAt + afterWaitMs];
+    const early = readyAt - beforeWaitMs;
+    const late = readyAt + afterWaitMs;
     const now = this.#run.now();
     const isFirst = search.statedTimes === 0 && !this.#isMoved;
     const time = isFirst && now < early ? early : late;

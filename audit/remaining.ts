@@ -72,7 +72,8 @@ export function isOfTheClock({ family }: OneVersion): boolean {
 /** The soonest time from `from` on when this share of a window of the clock is over, by all of these. */
 export function timeInWindow(windows: readonly OneVersion[], share: number, from: number): number {
   const times = windows.map(({ version: { windowMs, phase } }) => {
-    const [ms, begin] = [windowMs[1], phase[1] + share];
+    const ms = windowMs[1];
+    const begin = phase[1] + share;
     return (Math.ceil(from / ms - begin) + begin) * ms;
   });
   return Math.max(...times);
@@ -89,7 +90,8 @@ export function sizeOf({ candidates }: Evidence): number {
 /** The fewest that must pass between these times, of as many as may, and the most that may. */
 export function passesIn(evidence: Evidence, [from, to]: Span): Span {
   const limit = 2 * usualLimit(evidence);
-  const passes = passesAt(evidence, from, () => to - from, evidence.candidates, limit);
+  const row = { from, timeFor: () => to - from, limit };
+  const passes = passesAt(evidence, evidence.candidates, row);
   return [Math.min(...passes.map(([least]) => least)), Math.max(...passes.map(([, most]) => most))];
 }
 
@@ -104,7 +106,8 @@ export function nextPass(evidence: Evidence, now: number, mostMs: number): Span 
   const after = (holds: (ms: number) => boolean) => firstThat(0, Math.ceil(mostMs), holds);
   const may = (ms: number, passed: boolean) =>
     evidence.candidates.some((each) => evidence.permits(each, decisionAfter(ms, passed)));
-  const [first, last] = [after((ms) => may(ms, true)), after((ms) => !may(ms, false))];
+  const first = after((ms) => may(ms, true));
+  const last = after((ms) => !may(ms, false));
   return [Math.max(0, first - 1), last];
 }
 
@@ -135,17 +138,23 @@ function usual({ withoutEarlier }: Evidence, numberOf: (version: Version) => num
   return 0;
 }
 
-/**
- * How many requests in a row pass by each version: the least and the most, up to `limit`. The first
- * is sent at `from`, and `count` requests take `timeFor(count)`. `before`: what passed before them.
- */
+/** Requests in a row. */
+interface Row {
+  /** When the first one is sent. */
+  readonly from: number;
+  /** How long `count` of them take. */
+  readonly timeFor: (count: number) => number;
+  /** No more are sent. */
+  readonly limit: number;
+  /** What passed before them. */
+  readonly before?: readonly Decision[];
+}
+
+/** How many requests of a row pass by each version: the least and the most. */
 export function passesAt(
   evidence: Evidence,
-  from: number,
-  timeFor: (count: number) => number,
   versions: readonly OneVersion[],
-  limit: number,
-  before: readonly Decision[] = [],
+  { from, timeFor, limit, before = [] }: Row,
 ): readonly Span[] {
   const passes = (count: number): readonly Decision[] =>
     count === 0 ? before : [...before, { from, to: from + timeFor(count), passed: true, count }];

@@ -31,7 +31,6 @@ const manySpans = 4_000;
 const noSpan: Span = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 const nothingFound = foundOf([], []);
 
-/** The decisions to explain. */
 interface Explained {
   /** Those since the last restart, for the first search. */
   readonly recent: readonly Decision[];

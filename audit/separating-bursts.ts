@@ -19,7 +19,7 @@ import {
   weighted,
 } from './remaining.ts';
 
-/** After this many bursts in a row that show nothing, at other times each, more show nothing. */
+/** Bursts end after this many in a row that showed nothing, each at another time of the window. */
 const mostIdleBursts = 5;
 /** A burst has shown something if less than this share remains: more may come from rounding. */
 const mostOfSize = 0.98;
@@ -29,16 +29,6 @@ const idleParts = 12;
 const planningMargin = 1.2;
 /** Bursts are planned for this many windows ahead, so also for after the present one. */
 const windowsAhead = 1.5;
-/** A burst that separates less of what remains is not worth its requests. */
-const leastSeparated = 0.1;
-/** The share of what is left that a burst costs at least. Without it, tiny bursts cost nothing. */
-const leastCost = 0.03;
-/** The number of times for a burst that are compared: comparing takes time, too. */
-const mostTimes = 20;
-/** How many times are compared for a burst after a lead whose window may be over. */
-const leadTimes = 8;
-/** The most requests of a lead that are spread over a window. */
-const mostSpread = 20;
 
 /** Plans bursts one by one, and sends them. */
 export class SeparatingBursts {
@@ -62,6 +52,7 @@ export class SeparatingBursts {
       const best = this.#plan(idle, kept);
       if (best === undefined) return;
       run.doing('the requests that separate most of what remains');
+      // A refused lead shows something, too. It has cost a request, so the loop ends.
       if (!(await recovery.askAt(best.lead))) continue;
       await run.until(best.at);
       await recovery.sendUntilRefused({ most: best.count, refusals: 1 });
@@ -125,49 +116,71 @@ function bestBurst(evidence: Evidence, choice: BurstChoice): Planned | undefined
   const shapes = leadsOf(Math.min(usualLimit(evidence), requests), evidence.windowMs, paceMs);
   const leads = [now, freshAt].flatMap((at) => shapes.map((shape) => shape.map((ms) => at + ms)));
   let best: Scored | undefined;
-  for (const lead of [[], ...leads])
-    for (const at of timesAfter(lead, evidence.windowMs, choice))
-      best = betterBurst(evidence, lead, at, choice, best?.score ?? 0) ?? best;
+  for (const lead of [[], ...leads]) {
+    const times =
+      lead.length === 0 ? timesAlone(choice) : timesAfterLead(lead, evidence.windowMs, choice);
+    for (const at of times) {
+      const scored = scoreOf(evidence, { lead, at }, choice, best?.score ?? 0);
+      if (scored !== undefined && scored.score > (best?.score ?? 0)) best = scored;
+    }
+  }
   return best;
 }
 
-/** Times for a burst: within the horizon, or where a window that the lead opens may end. */
-function timesAfter(
+/** The number of times for a burst that are compared: comparing takes time, too. */
+const mostTimes = 20;
+/** How many times are compared for a burst after a lead whose window may be over. */
+const leadTimes = 8;
+
+/** Times for a burst without a lead: all within the horizon. */
+function timesAlone({ now, horizonMs, timeMs }: BurstChoice): readonly number[] {
+  const latest = Math.min(horizonMs, timeMs);
+  return spread(now, now + latest, mostTimes);
+}
+
+/** Times for a burst after a lead: where a window that the lead opens may end. */
+function timesAfterLead(
   lead: readonly number[],
   [shortest, longest]: Span,
   { now, paceMs, horizonMs, timeMs }: BurstChoice,
 ): readonly number[] {
   const [begin = now] = lead;
-  const isAlone = lead.length === 0;
-  const [soonest, latest] = isAlone
-    ? [0, Math.min(horizonMs, timeMs)]
-    : [shortest, longest * surelyNext];
-  const count = isAlone ? mostTimes : leadTimes;
+  const earliest = (lead.at(-1) ?? now) + paceMs;
   const end = Math.min(begin + horizonMs, now + timeMs);
-  return Array.from(
-    { length: count },
-    (_, step) => begin + soonest + ((latest - soonest) * (step + 0.5)) / count,
-  ).filter((at) => at <= end && at >= (lead.at(-1) ?? 0) + paceMs);
+  const times = spread(begin + shortest, begin + longest * surelyNext, leadTimes);
+  return times.filter((at) => at >= earliest && at <= end);
 }
 
-/** The burst if its score is above `least`. One that separates little has none. */
-function betterBurst(
+/** The middles of `count` equal parts of a span of time. */
+function spread(from: number, to: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, part) => from + ((to - from) * (part + 0.5)) / count);
+}
+
+/** A burst that separates less of what remains is not worth its requests. */
+const leastSeparated = 0.1;
+/** The share of what is left that a burst costs at least. Without it, tiny bursts cost nothing. */
+const leastCost = 0.03;
+
+/** The burst with its score. One that separates little, or cannot reach `least`, has none. */
+function scoreOf(
   evidence: Evidence,
-  lead: readonly number[],
-  at: number,
+  { lead, at }: Pick<Planned, 'lead' | 'at'>,
   choice: BurstChoice,
   least: number,
 ): Scored | undefined {
   const { now, requests, timeMs } = choice;
-  const waitCost = leastCost + (at - now) / timeMs;
-  // Even if it separated all, another is better.
-  if (1 / (waitCost + (lead.length + 1) / requests) <= least) return undefined;
   if (lead.length >= requests) return undefined;
+  const waitCost = leastCost + (at - now) / timeMs;
+  // Even if it separated all. Spares the expensive look at its outcomes.
+  if (1 / (waitCost + (lead.length + 1) / requests) <= least) return undefined;
   const { separated, expected, count } = outcomesAt(evidence, at, choice, lead);
   if (separated < leastSeparated) return undefined;
   const score = separated ** 2 / (waitCost + (lead.length + expected) / requests);
-  return score > least ? { lead, at, count, score } : undefined;
+  return { lead, at, count, score };
 }
+
+/** The most requests of a lead that are spread over a window. */
+const mostSpread = 20;
 
 /**
  * What may be sent before a burst, to see what of it has returned by then: one request; half of the
@@ -180,12 +193,13 @@ function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): read
     Array.from({ length: Math.max(0, count) }, (_, i) => from + i * Math.max(paceMs, gapMs));
   if (limit === 1) return [[0]];
   const overMs = longest - shortest;
-  const [spread, after] = [Math.min(limit - 1, mostSpread), Math.min(limit - 2, mostSpread)];
+  const across = Math.min(limit - 1, mostSpread);
+  const after = Math.min(limit - 2, mostSpread);
   const leads = [
     row(1, 0, 0),
     row(limit >> 1, 0, 0),
     row(limit, 0, 0),
-    row(spread, 0, overMs / spread),
+    row(across, 0, overMs / across),
     [0, ...row(after, shortest, overMs / Math.max(1, after))],
     [0, ...row(Math.ceil(limit / 3), longest / 2, 0)],
   ];
@@ -199,17 +213,16 @@ function outcomesAt(
   at: number,
   { paceMs, replyMs, requests }: Pick<BurstChoice, 'paceMs' | 'replyMs' | 'requests'>,
   lead: readonly number[],
-) {
+): { readonly separated: number; readonly expected: number; readonly count: number } {
   const sample = weighted(evidence.candidates);
-  const passes = passesAt(
-    evidence,
-    at,
-    (count) => Math.max(0, count - 1) * paceMs + replyMs,
-    sample.map(({ candidate }) => candidate),
+  const versions = sample.map(({ candidate }) => candidate);
+  const passes = passesAt(evidence, versions, {
+    from: at,
+    timeFor: (count) => Math.max(0, count - 1) * paceMs + replyMs,
     // A burst that ends before its refusal separates, too: those that expect fewer passes.
-    Math.min(evidence.limit[1] + 1, requests - lead.length),
-    passesOf(lead, paceMs, replyMs),
-  );
+    limit: Math.min(evidence.limit[1] + 1, requests - lead.length),
+    before: passesOf(lead, paceMs, replyMs),
+  });
   const most = passes.map((span) => span[1] + 1);
   const expected = sample.reduce((sum, { weight }, i) => sum + weight * (most[i] ?? 0), 0);
   const count = Math.min(Math.max(...most), requests - lead.length);
@@ -234,7 +247,8 @@ function passesOf(times: readonly number[], paceMs: number, replyMs: number): re
 
 /** How likely two remaining versions with different answers certainly expect different passes. */
 function separation(sample: Sample, passes: readonly Span[]): number {
-  let [separated, all] = [0, 0];
+  let separated = 0;
+  let all = 0;
   for (const [i, one] of sample.entries()) {
     for (const [j, other] of sample.entries()) {
       if (one.answer === other.answer) continue;

@@ -71,7 +71,7 @@ export function statementsOf(seen: Seen): Statements {
     fields: fieldsOf(ownExchanges, learned),
     at_once:
       queue === undefined
-        ? atOnce(seen.races)
+        ? atOnce(seen.races[0])
         : undetermined('not asked of a queue, which delays what comes together'),
     most_in_a_window: mostInAWindow(seen.exchanges, windowMs?.[0]),
   };
@@ -129,7 +129,7 @@ function factsOf(seen: Seen): Facts {
 function whyUnknown(evidence: Evidence, advice: Advice): string | undefined {
   const { candidates } = evidence;
   if (evidence.isIncomplete)
-    return 'other requests seem to count, before the audit or meanwhile, or it is none of the known limiters: run it again after a pause';
+    return 'other requests seem to count, before the audit or meanwhile, or no known limiter explains it: run it again after a pause';
   if (candidates.length === 0)
     return evidence.isLongerPossible
       ? `its window may be longer than ${advice('maxWindow')}`
@@ -144,7 +144,8 @@ function whyUnknown(evidence: Evidence, advice: Advice): string | undefined {
 /** What the versions that remain have in common. */
 function knownFacts(evidence: Evidence, deciding: readonly number[]): Facts {
   const { candidates, limit } = evidence;
-  const seconds = evidence.windowMs.map((each) => each / 1_000) as [number, number];
+  const [shortestMs, longestMs] = evidence.windowMs;
+  const seconds: Span = [shortestMs / 1_000, longestMs / 1_000];
   const isProlonged = candidates.every(({ family }) => family.isProlonged);
   const algorithm =
     limit[0] === limit[1] || isProlonged
@@ -199,13 +200,12 @@ function kindsText(candidates: readonly Candidate[]): string {
   return list(kinds);
 }
 
-function kindText(algorithm: string): string {
+function kindText(algorithm: AlgorithmValue): string {
   const words = algorithm.replaceAll('_', ' ');
   if (algorithm === 'none_of_these') return 'a window that each request prolongs';
   return `${/^[aeiou]/.test(words) ? 'an' : 'a'} ${words}`;
 }
 
-/** The same statement for each fact. */
 function everyFact(statement: Statement<never>): Facts {
   return {
     algorithm: statement,
@@ -266,15 +266,16 @@ function errorsSpend(exchanges: readonly AuditedExchange[]): Statement<boolean> 
   const refusal = exchanges.find(({ outcome }) => outcome === 'refused');
   if (refusal === undefined) return undetermined('no refusal came', [error.number]);
   const shown = [error.number, refusal.number];
+  const statuses = list([...new Set(errors.map(({ status }) => `${status}`))]);
   return errors.length < passed.length
     ? undetermined('some requests were answered with an error, and some were not', shown)
-    : certain(true, `requests that are answered ${error.status} count, too`, shown);
+    : certain(true, `requests that are answered ${statuses} count, too`, shown);
 }
 
 /** A connection that did not fit into the server's queue is opened again after this time. */
 const openedAgainMs = 1_000;
 
-function atOnce([race]: readonly Race[]): Statement<'exact' | number> {
+function atOnce(race: Race | undefined): Statement<'exact' | number> {
   if (race === undefined)
     return undetermined(
       'not tried: the audit must first know how many may pass, and have more requests left',
@@ -298,16 +299,19 @@ function atOnce([race]: readonly Race[]): Statement<'exact' | number> {
     : certain(excess, `${excess} more pass when ${sent.length} requests arrive together`, shown);
 }
 
-/** The most that were sent within a window and passed before its end. */
+/**
+ * The most that were sent within a window and passed before its end, of one caller and path: those
+ * of others may have limits of their own.
+ */
 export function mostInAWindow(
   exchanges: readonly AuditedExchange[],
   windowMs: number | undefined,
 ): Statement<number> {
   if (windowMs === undefined) return undetermined('the window is not certain');
   const passes = exchanges.filter(({ outcome }) => outcome === 'passed');
-  const byLimit = grouped(passes, ({ caller, path }) => `${caller} ${path}`);
+  const byCallerAndPath = grouped(passes, ({ caller, path }) => `${caller} ${path}`);
   const timesOf = ({ sentAtMs, answeredAtMs }: AuditedExchange): Span => [sentAtMs, answeredAtMs];
-  const ofEach = [...byLimit.values()].map((each) => mostWithin(each, timesOf, windowMs));
+  const ofEach = [...byCallerAndPath.values()].map((each) => mostWithin(each, timesOf, windowMs));
   const most = ofEach.reduce((one, other) => (other.length > one.length ? other : one), []);
   const shown = most.map(({ number }) => number);
   return certain(most.length, `the most that passed within a window: ${most.length}`, shown);

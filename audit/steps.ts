@@ -1,15 +1,16 @@
 /**
  * The steps of an audit, in order:
  *
- * 1. a burst until the limit; if there is none and replies are slow, many at once, and the end; the
- *    same as soon as a queue seems to delay requests;
- * 2. the time until a request passes again;
- * 3. what comes back if the limit is spent in two parts, or one by one;
- * 4. a burst after a pause, at another time of the window, which also tests who shares the limit, if
- *    that can show it; if replies are slow, a request after a silence, and many at once;
- * 5. again and again, the burst that separates most of the versions that remain;
- * 6. who shares the limit, if open; a race; beside a bucket, the limit across the end of a window;
- * 7. the times at which requests pass again, once more; if nothing explains the answers, a burst.
+ * 1. A burst until the limit. Without a limit, or if a queue seems to delay requests: many at once,
+ *    then the audit ends.
+ * 2. The time until a request passes again.
+ * 3. What comes back if the limit is spent in two parts, or one by one.
+ * 4. A burst after a pause, at another time of the window. It also tests who shares the limit, if it
+ *    can show that. If replies are slow: a request after a silence, and many at once.
+ * 5. Repeatedly, the burst that separates most of the versions that remain.
+ * 6. Who shares the limit, if that is open. A race. If there may be a bucket, too: the limit across
+ *    the end of a window.
+ * 7. The times at which requests pass again, once more. If nothing explains the answers: a burst.
  */
 import { Allowance, type Cost } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
@@ -33,18 +34,6 @@ import {
 } from './remaining.ts';
 import type { Run } from './run.ts';
 import { SeparatingBursts } from './separating-bursts.ts';
-
-// Step 4: the pause before a burst.
-/** A pause is this much longer than planned, as a reply can come a bit later than the last. */
-const pauseMarginMs = 20;
-/** A pause for the whole limit takes just over a window, and a part of one. */
-const wholePause = 1.01;
-/** A pause for a part of the limit takes at least this share of a window. */
-const partPause = 0.2;
-/** A window that remains may be longer than the usual one by up to this factor. */
-const mostLonger = 1.5;
-/** After this many windows no earlier request counts, wherever a clock's windows begin. */
-const freeOfEarlierWindows = 2.6;
 
 // Step 4: the burst after the pause.
 /** After a pause, one request opens a window this share of it before the burst. */
@@ -124,11 +113,16 @@ export class Steps {
       this.#recovery.sendUntilRefused({ most, refusals: firmRefusals });
     const { mostInBurst } = this.#allowance;
     const few = await burst(Math.min(enoughForGap, mostInBurst));
-    if (!few.isRefused && (await this.queueTests.areDelayed())) return false;
-    const first = few.isRefused ? few : await burst(mostInBurst - few.passed);
-    if (!first.isRefused) await this.queueTests.learn();
-    this.keyTests.firstPasses = first === few ? few.passed : few.passed + first.passed;
-    return first.isRefused;
+    if (!few.isRefused && (await this.queueTests.lookForDelays())) return false;
+    let { passed, isRefused } = few;
+    if (!isRefused) {
+      const rest = await burst(mostInBurst - passed);
+      passed += rest.passed;
+      isRefused = rest.isRefused;
+    }
+    if (!isRefused) await this.queueTests.learn();
+    this.keyTests.firstPasses = passed;
+    return isRefused;
   }
 
   /** The last chance to test who shares the limit, also for a test that may show nothing. */
@@ -138,7 +132,7 @@ export class Steps {
     await this.keyTests.make();
   }
 
-  /** While a bucket may stand beside a short window, spends the limit across the end of one. */
+  /** While a short window may come with a bucket, spends the limit across the end of one. */
   async #spendAcrossEnd(): Promise<void> {
     const cost = { requests: 2 * this.#evidence.limit[1] + 2, windows: acrossEndWindows };
     for (const earlyShare of earlyShares) {
@@ -158,18 +152,24 @@ export class Steps {
     const begin = this.#run.now();
     const [, windowMs] = this.#recovery.span;
     const limit = this.#plannedLimit;
-    if (limit === 1) await experiments.askSingly(this.#tools);
-    else if (await experiments.spendInParts(this.#tools, limit, firstBurstMs))
+    if (limit === 1) {
+      await experiments.askSingly(this.#tools);
+    } else if (await experiments.spendInParts(this.#tools, limit, firstBurstMs)) {
       await this.#recovery.watchReturn(begin, windowMs, () => this.#plannedLimit / 3);
-    else return experiments.takeBitByBit(this.#tools, limit);
+    } else {
+      // Shows single tokens, not how long the whole limit takes to come back.
+      await experiments.takeBitByBit(this.#tools, limit);
+      return;
+    }
     this.#allowance.measuredMs = this.#recovery.span;
   }
 
   /** Step 4: after a pause, one request, the burst, and then one request from time to time. */
   async #burstAfterPause(): Promise<void> {
     this.#freshBursts += 1;
-    // In short windows, in turn a part of the limit.
-    await this.#pause(this.#freshBursts % 2 === 1 || !this.#allowance.isShortWindow);
+    // In short windows, every second pause is for a part of the limit.
+    const isForWholeLimit = this.#freshBursts % 2 === 1 || !this.#allowance.isShortWindow;
+    await this.#pause(isForWholeLimit);
     const windowMs = this.#allowance.windowMs[1];
     const isShort = this.#allowance.isShortWindow;
     this.#run.doing('a burst at another time of the window');
@@ -191,7 +191,7 @@ export class Steps {
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
     if (this.#canTestCallers && this.keyTests.canShow) await this.keyTests.make();
-    // After a block, all counts begin again: its end tells nothing of the window.
+    // After a block, all counts begin again: its end shows nothing of the window.
     if (isBlockKnown(this.#evidence)) return;
     await this.#recovery.watchReturn(begin, windowMs, (sinceBurstMs) =>
       isShort ? this.#plannedLimit : this.#returnedAfter(sinceBurstMs),
@@ -236,24 +236,11 @@ export class Steps {
   }
 
   /** Waits until the limit has come back, and longer. */
-  async #pause(isWhole = true): Promise<void> {
-    const [, likelyMs] = this.#allowance.windowMs;
+  async #pause(isForWholeLimit = true): Promise<void> {
     this.#run.doing('a pause, until requests have come back');
-    // In windows of a clock, the next bursts then begin at other places. After a long pause, a long
-    // window of the clock hardly ends at the same times as one that a request opens.
-    const later = (this.#freshBursts * experiments.goldenShare) % 1;
-    const share = this.#allowance.isShortWindow ? later : 1 - later;
-    // The longest window that remains explains a few more passes by what it still counts.
-    const longer = Math.min(this.#evidence.windowMs[1] / likelyMs, mostLonger);
-    const whole = this.#evidence.isCounter
-      ? experiments.counterWindows * longer
-      : wholePause + share;
-    const windows = isWhole ? whole : partPause + share / 2;
-    // The first test of other callers needs a limit in which no earlier request counts.
     const isUntested = this.keyTests.done.length === 0;
-    const freeAtMs = isUntested ? this.#allowance.begin.ms + freeOfEarlierWindows * likelyMs : 0;
-    const pauseMs = Math.max(likelyMs * windows, this.#allowance.blockedMs) + pauseMarginMs;
-    await this.#run.until(Math.max(this.#run.now() + pauseMs, freeAtMs));
+    const pause = { isForWholeLimit, isUntested, freshBursts: this.#freshBursts };
+    await this.#run.until(experiments.endOfPause(this.#tools, pause));
   }
 
   /**

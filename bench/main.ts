@@ -100,7 +100,7 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   for (const { kind, file = '' } of options.reports) {
     const text =
       kind === 'json' ? `${JSON.stringify(result, null, 2)}\n` : await htmlReport(result);
-    writeOwn(`--report ${kind}=${file}`, file, text, ownReport);
+    writeOwn({ what: `--report ${kind}=${file}`, path: file, kind: ownReport }, text);
     io.out(`\n${kind} report: ${file}\n`);
   }
   return exitCode(result);

@@ -21,7 +21,7 @@ import {
   newCommand,
   ValueError,
 } from '#io/flags.ts';
-import { isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
+import { isOnCommandLine, refuseWithoutNeeds } from '#io/given-flags.ts';
 import { limitValue } from '#src/config/setting-values.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames } from './scenarios/bench-case.ts';
@@ -42,17 +42,20 @@ export function benchOptions(argv: readonly string[], io: CommandIo) {
     scenario.length === 0 ? scenarioNames : [...new Set(scenario)];
   refuseIdleThresholds(slo, scenarios);
   const isOwn = baseUrl === undefined;
-  const [running, started] = ['a base_url', "bench's own simulator: leave out the base_url"];
-  refuseAlone(command, [
-    ['apiKey', running, !isOwn],
-    ['from', running, !isOwn],
-    ['controlUrl', running, !isOwn],
-    ['limit', started, isOwn],
-    ['held', started, isOwn],
+  const running = 'a base_url';
+  const started = "bench's own simulator: leave out the base_url";
+  refuseWithoutNeeds(command, [
+    { name: 'apiKey', needs: running, isThere: !isOwn },
+    { name: 'from', needs: running, isThere: !isOwn },
+    { name: 'controlUrl', needs: running, isThere: !isOwn },
+    { name: 'limit', needs: started, isThere: isOwn },
+    { name: 'held', needs: started, isThere: isOwn },
   ]);
   // `serve` reads the same variable, so the variable alone does not imply a control port.
   if (isOnCommandLine(command, 'controlToken'))
-    refuseAlone(command, [['controlToken', '--control-url', flags.controlUrl !== undefined]]);
+    refuseWithoutNeeds(command, [
+      { name: 'controlToken', needs: '--control-url', isThere: flags.controlUrl !== undefined },
+    ]);
   if (!isOwn) refuseWithoutCaller(flags);
   const limits: LimitOverrides = Object.assign({}, ...limit);
   return {

@@ -4,8 +4,9 @@
  * endpoint passed in the 60 s before it. The recount shares no code with the service's limiter: it
  * only keeps the times of accepted requests.
  */
-import { type EndpointName, limitWindowMs } from '#contract/limits.ts';
+import { type EndpointName, type LimitsPerMinute, limitWindowMs } from '#contract/limits.ts';
 import { getOrAdd } from '#io/grouped.ts';
+import { counted } from '#io/terminal.ts';
 
 export interface AuditEntry {
   readonly atMs: number;
@@ -28,10 +29,7 @@ export interface Breach {
 const shownBreaches = 5;
 
 /** Counts each endpoint that has a limit. `entries`: in the order of the service's decisions. */
-export function recount(
-  entries: readonly AuditEntry[],
-  limits: Readonly<Partial<Record<EndpointName, number | null>>>,
-) {
+export function recount(entries: readonly AuditEntry[], limits: Partial<LimitsPerMinute>) {
   const windows = new Map<string, Window>();
   const tallies = new Map<EndpointName, ReturnType<typeof newTally>>();
   for (const { passed, ...request } of entries) {
@@ -94,7 +92,7 @@ export type AuditRun = ReturnType<typeof auditRun>;
 /** `sent`: how many requests were sent; the entries must show all of them. */
 export function auditRun(
   entries: readonly AuditEntry[],
-  limits: Readonly<Partial<Record<EndpointName, number | null>>>,
+  limits: Partial<LimitsPerMinute>,
   sent = entries.length,
 ) {
   const startMs = entries[0]?.atMs ?? 0;
@@ -122,7 +120,7 @@ export function auditRun(
 function doubtsOf(entries: readonly AuditEntry[], sent: number): readonly string[] {
   const doubts: string[] = [];
   if (entries.length !== sent)
-    doubts.push(`${sent} requests were sent, but the record has ${entries.length}`);
+    doubts.push(`sent ${counted(sent, 'request')}, but the record has ${entries.length}`);
   if (entries.every(({ passed }) => passed))
     doubts.push('nothing was refused: no limit was reached');
   return doubts;

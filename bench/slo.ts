@@ -21,20 +21,26 @@ export interface Slo {
   readonly isMet: (figures: Figures) => boolean;
 }
 
+/** A threshold of a report. */
+export interface JudgedSlo {
+  readonly slo: string;
+  readonly met: boolean;
+}
+
 interface Metric {
   /** The units in which a bound may be given, each in units of the figure. */
   readonly units: Readonly<Record<string, number>>;
   readonly valueOf: (figures: Figures, unit: string) => number | undefined;
 }
 
-const time = { us: 0.001, ms: 1, s: 1_000 };
-const count = { '': 1 };
+const timeUnits = { us: 0.001, ms: 1, s: 1_000 };
+const countUnits = { '': 1 };
 
 const metrics: Readonly<Record<string, Metric>> = {
-  max: { units: time, valueOf: ({ maxMs }) => maxMs },
-  mean: { units: time, valueOf: ({ meanMs }) => meanMs },
-  rps: { units: count, valueOf: ({ perSecond }) => perSecond },
-  errors: { units: count, valueOf: ({ errors }) => errors },
+  max: { units: timeUnits, valueOf: ({ maxMs }) => maxMs },
+  mean: { units: timeUnits, valueOf: ({ meanMs }) => meanMs },
+  rps: { units: countUnits, valueOf: ({ perSecond }) => perSecond },
+  errors: { units: countUnits, valueOf: ({ errors }) => errors },
   cpu: {
     units: { us: 1, x: 1 },
     valueOf: ({ cpuRatio, cpuMicros }, unit) => (unit === 'x' ? cpuRatio : cpuMicros),
@@ -45,7 +51,7 @@ const metrics: Readonly<Record<string, Metric>> = {
 function metricOf(name: string): Metric | undefined {
   const percent = /^p(\d{1,2}(?:\.\d+)?)$/.exec(name)?.[1];
   if (percent === undefined) return Object.hasOwn(metrics, name) ? metrics[name] : undefined;
-  return { units: time, valueOf: ({ percentile }) => percentile(Number(percent)) };
+  return { units: timeUnits, valueOf: ({ percentile }) => percentile(Number(percent)) };
 }
 
 const relations: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
@@ -65,8 +71,8 @@ export function sloValue(text: string): Slo {
   const holds = relations[relation];
   if (metric === undefined || factor === undefined || holds === undefined) {
     throw new ValueError(
-      "expected a threshold such as 'p99<50ms', 'max<1s', 'rps>10000', 'errors<1', 'cpu<1.5x' " +
-        "or 'cpu<30us'",
+      "expected a threshold such as 'p99<50ms', 'max<1s', 'mean<5ms', 'rps>10000', 'errors<1', " +
+        "'cpu<1.5x' or 'cpu<30us'; times need us, ms or s",
     );
   }
   const isMet = (figures: Figures): boolean => {
@@ -76,6 +82,6 @@ export function sloValue(text: string): Slo {
   return { text, isMet };
 }
 
-export function judged(slos: readonly Slo[], figures: Figures) {
+export function judgeSlos(slos: readonly Slo[], figures: Figures): JudgedSlo[] {
   return slos.map((slo) => ({ slo: slo.text, met: slo.isMet(figures) }));
 }

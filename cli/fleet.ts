@@ -16,7 +16,7 @@ import {
   heading,
   newCommand,
 } from '#io/flags.ts';
-import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
+import { passedOn, refuseWithoutNeeds, withoutFlags } from '#io/given-flags.ts';
 import { parseJson, readGiven, reasonOf } from '#io/plain-file.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { foreignText } from '#io/terminal.ts';
@@ -93,7 +93,9 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   if (flags === undefined) return 0;
   const options = await serveOptions(command);
   const hasShards = command.getOptionValueSource('shards') !== 'default';
-  refuseAlone(command, [['printConfig', '--join', flags.join !== undefined]]);
+  refuseWithoutNeeds(command, [
+    { name: 'printConfig', needs: '--join', isThere: flags.join !== undefined },
+  ]);
   refuseContradictions(flags, options, hasShards);
   const joined = flags.join === undefined ? undefined : readJoined(flags.join);
   if (flags.printConfig !== undefined) createFolder(flags.printConfig);
@@ -150,7 +152,7 @@ async function run({ flags, options, joined, shardFlags }: CheckedFlags, io: Com
   }
   announce(started.readyFile, options, io);
   lifecycle(`started: serves ${started.readyFile.base_url}`);
-  return closeAtStop(stopped, () => started.stop(), exitWithinMs, lifecycle);
+  return closeAtStop(stopped, () => started.stop(), { withinMs: exitWithinMs, lifecycle });
 }
 
 /** `hasShards`: true if the user gave `--shards`. Throws a UsageError. */

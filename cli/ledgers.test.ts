@@ -1,7 +1,7 @@
 /** The printed ledgers of assumptions and rules. */
 import { expect, test } from 'vitest';
+import { assumptionNames } from '#contract/assumptions.ts';
 import type { CommandIo } from '#io/flags.ts';
-import { assumptionNames } from '#src/sim/assumptions.ts';
 import { assumptions, rules } from './ledgers.ts';
 
 async function printed(

@@ -2,12 +2,14 @@
  * `smstwin rules` and `smstwin assumptions`: print what the document states and the harness checks,
  * what the referee judges, and the questions that the document leaves open.
  */
+
+import { assumptionNames } from '#contract/assumptions.ts';
 import { clientRules, type RuleId, rules as serviceRules } from '#contract/rules.ts';
 import { type CommandIo, flag, flagsIn, newCommand } from '#io/flags.ts';
 import { table } from '#io/terminal.ts';
 import { recordedRules } from '#judging/recorded/recorded-rules.ts';
 import { permittedAnswers } from '#src/config/given-assumptions.ts';
-import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
+import { assumptionLedger } from '#src/sim/assumptions.ts';
 import { clientRulesTable } from './referee/referee-summary.ts';
 
 const jsonFlag = flag('--json', 'print JSON');

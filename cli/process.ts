@@ -108,12 +108,18 @@ export function stopSignal(): { readonly stopped: Promise<void>; readonly stop: 
   return { stopped, stop };
 }
 
-/** Waits for `stopped` and closes. After `withinMs` the process exits even if unfinished. */
+interface Closing {
+  /** After this time the process exits even if unfinished. */
+  readonly withinMs?: number;
+  /** Takes a line at the begin and at the end. */
+  readonly lifecycle?: (line: string) => void;
+}
+
+/** Waits for `stopped` and closes. */
 export async function closeAtStop(
   stopped: Promise<void>,
   close: () => Promise<void>,
-  withinMs = 4_500,
-  lifecycle: (line: string) => void = () => {},
+  { withinMs = 4_500, lifecycle = () => {} }: Closing = {},
 ): Promise<number> {
   await stopped;
   lifecycle('stopping: requests in flight are finished, and no others accepted');

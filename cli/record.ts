@@ -22,7 +22,7 @@ const recordFlags = [
   flag('--out <file>', 'the recording (.ndjson); appended to', fileValue),
   list(
     '--redact <what>',
-    'replace numbers, text, or both (numbers,text), each always by the same',
+    'replace numbers, texts or both (numbers,text); equal values get equal replacements',
     someOf(redactions),
     'neither',
   ),
@@ -60,7 +60,7 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
     onNotice: notice,
   });
   if (readyFile !== undefined) {
-    // Only the service knows accounts and numbers.
+    // Only the service knows accounts and numbers. A recorder draws nothing from the seed.
     const served = { base_url: recording.baseUrl, control_url: null, pid: process.pid, seed: 1 };
     const trusted = caFile === undefined ? {} : { tls_ca_file: caFile };
     writeReadyFile(readyFile, { ...served, ...trusted, accounts: [], pool: [] });
@@ -70,13 +70,14 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   );
   if (caFile !== undefined) io.out(`Clients must trust ${caFile}\n`);
   const { stopped, stop } = stopSignal();
+  let hasCrashed = false;
   process.on('uncaughtException', (error) => {
-    // Only the first one stops it: a second signal would end it before the file is written.
-    if (process.exitCode === 1) return;
-    process.exitCode = 1;
+    // A second call of `stop` exits at once, before the file is written.
+    if (hasCrashed) return;
+    hasCrashed = true;
     notice(`stopped by a bug, once the file is written: ${reasonOf(error)}`);
     stop();
   });
   await closeAtStop(stopped, () => recording.close());
-  return process.exitCode === 1 ? 1 : 0;
+  return hasCrashed ? 1 : 0;
 }

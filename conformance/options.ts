@@ -28,7 +28,7 @@ import {
   readValue,
   ValueError,
 } from '#io/flags.ts';
-import { givenAs, refuseAlone } from '#io/given-flags.ts';
+import { givenAs, refuseWithoutNeeds } from '#io/given-flags.ts';
 import { expectedFile, readExpectations } from '#judging/report/expected.ts';
 import { discoveredFile } from '#judging/report/outcome.ts';
 import { readReport } from '#judging/report/result.ts';
@@ -156,10 +156,10 @@ export function parseOptions(argv: readonly string[], io: CommandIo) {
   const { baseUrl, patterns } = splitArguments(command.args);
   const nameOf: NameOf = (attribute) => givenAs(command, attribute);
   const isRecorded = values.traffic.length > 0;
-  refuseAlone(command, [
-    ['trafficComplete', '--traffic', isRecorded],
-    ['drift', '--traffic', isRecorded],
-    ['sameAccount', '--traffic', isRecorded],
+  refuseWithoutNeeds(command, [
+    { name: 'trafficComplete', needs: '--traffic', isThere: isRecorded },
+    { name: 'drift', needs: '--traffic', isThere: isRecorded },
+    { name: 'sameAccount', needs: '--traffic', isThere: isRecorded },
   ]);
   const traffic = trafficOf(values, baseUrl, patterns, nameOf);
   // The list of cases does not depend on the target.

@@ -27,7 +27,6 @@ export const declarations = {
 export type Declarations = typeof declarations;
 export type AssumptionName = keyof Declarations;
 
-/** The answers to an assumption that are names or numbers. */
 export type NamedAnswer<N extends AssumptionName> =
   | Extract<keyof Declarations[N]['answers'], string>
   | (Declarations[N] extends { readonly range: object } ? number : never);

@@ -156,7 +156,6 @@ export function faultText(fault: ShownStrike): string {
   return parts.join(', ') || faultKinds[kind].about;
 }
 
-/** Numbers as ordinals, such as `1st, 3rd, 22nd`. */
 function ordinals(numbers: readonly number[]): string {
   const endings: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
   const rules = new Intl.PluralRules('en', { type: 'ordinal' });

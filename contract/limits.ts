@@ -56,7 +56,6 @@ export const documentedLimitsPerMinute: LimitsPerMinute = {
   stats: null,
 };
 
-/** The "minute" of the rate limits. */
 export const limitWindowMs = minuteMs;
 
 /** How long a `request_id` is remembered; at exactly this age it is still known. */

@@ -72,7 +72,7 @@ export function writeFindings(
   const files: string[] = [];
   // Relative, so that the folder can be moved with its project.
   const cwd = relative(folder, '') || '.';
-  const write = (file: string, text: string) => writeOwn(file, file, text, findingKind);
+  const write = (file: string, text: string) => writeOwn({ path: file, kind: findingKind }, text);
   try {
     for (const file of findingsIn(folder)) removeOwn(file, findingKind);
     if (findings.length > 0) for (const missing of missingFolders(folder)) mkdirSync(missing);

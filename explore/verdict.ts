@@ -4,6 +4,7 @@
  */
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
+import { counted } from '#io/terminal.ts';
 import { type ClientExchange, isAcceptedOrReplayed, isRefusal } from '#judging/client/exchange.ts';
 import { judge } from '#judging/client/judge.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
@@ -45,11 +46,11 @@ export function runOf(
   const exchanges = seen.map(({ exchange }) => exchange);
   const rules = brokenRules(run, exchanges, expected);
   // The referee cannot tell which of several equal sends is a retry; the count can.
-  const isTwice = rules.some(({ cause }) => cause === 'CLIENT-5');
-  const counted = miscounted(run, exchanges, expected).filter(
-    ({ cause }) => !isTwice || cause !== 'sent_twice',
+  const hasDoubleSend = rules.some(({ cause }) => cause === 'CLIENT-5');
+  const miscounts = countFailures(run, exchanges, expected).filter(
+    ({ cause }) => !hasDoubleSend || cause !== 'sent_twice',
   );
-  const failures = [...rules, ...counted];
+  const failures = [...rules, ...miscounts];
   // To give up with an error is right after a refusal that the service documents.
   const isRefused = seen.some(({ fault }) => fault && refusalNamed(fault) !== undefined);
   if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail && !isRefused))
@@ -63,7 +64,10 @@ export function kindOf({ cause }: Failure): string {
   return cause === 'CLIENT-5' ? 'sent_twice' : cause;
 }
 
-/** The gravest kind comes first: a lost message matters more than the mistake that caused it. */
+/**
+ * The gravest kind comes first: a lost message matters more than the mistake that caused it. Rules
+ * that are not listed come last.
+ */
 const gravestCauses: readonly Failure['cause'][] = [
   'CLIENT-5',
   'sent_twice',
@@ -92,16 +96,15 @@ function brokenRules(
     equalMessages: expected?.equalMessages,
     endsUndelivered,
   });
-  // Without reports, a client that ends with an error says that it gave up, as CLIENT-9 asks.
-  const saysGivingUp = reports === undefined && ending.kind === 'failed';
-  /** True if the message was certainly refused, and another one was accepted in its place. */
-  const isReplaced = ([send]: readonly ClientExchange[]) =>
-    reports === undefined &&
-    send !== undefined &&
-    areAllAccepted(send, exchanges, expected) &&
-    intents.all.find(({ attempts }) => attempts.includes(send))?.attempts.every(isRefusal) === true;
-  const isExcused = (id: ClientRuleId, proof: readonly ClientExchange[]) =>
-    id === 'CLIENT-9' && (saysGivingUp || isReplaced(proof));
+  const isExcused = (id: ClientRuleId, [send]: readonly ClientExchange[]) => {
+    if (id !== 'CLIENT-9' || reports !== undefined) return false;
+    // Without reports, a client that ends with an error says that it gave up, as CLIENT-9 asks.
+    if (ending.kind === 'failed') return true;
+    // Or the message was certainly refused, and another one was accepted in its place.
+    if (send === undefined || !gotAsManyAsExpected(send, exchanges, expected)) return false;
+    const intent = intents.all.find(({ attempts }) => attempts.includes(send));
+    return intent?.attempts.every(isRefusal) === true;
+  };
   return rules
     .filter(({ verdict }) => verdict === 'failed')
     .flatMap(({ id, findings }) =>
@@ -115,7 +118,7 @@ function brokenRules(
  * True if the recipient of the send got as many messages as without faults. Then a message that was
  * certainly refused is not lost: it was sent with another text, such as a new code.
  */
-function areAllAccepted(
+function gotAsManyAsExpected(
   send: ClientExchange,
   exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
@@ -128,7 +131,7 @@ function areAllAccepted(
 }
 
 /** What was accepted more or less often than without faults. */
-function miscounted(
+function countFailures(
   { ending, reports }: RawRun,
   exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
@@ -139,25 +142,32 @@ function miscounted(
   const { accepted } = expected;
   const failures =
     accepted === undefined
-      ? miscount('messages', { found: totalOf(found), wanted: expected.total }, sends)
+      ? countFailure('', { found: totalOf(found), wanted: expected.total }, sends)
       : [...new Set([...accepted.keys(), ...found.keys()])].flatMap((recipient) => {
           const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
           const wanted = accepted.get(recipient) ?? 0;
           const counts = { found: found.get(recipient) ?? 0, wanted };
-          return miscount(`messages to ${recipient}`, counts, toRecipient);
+          return countFailure(` to ${recipient}`, counts, toRecipient);
         });
   // Any other client says itself that it failed, or what was not accepted.
   const mustSucceed = ending.kind === 'passed' && reports === undefined;
   return failures.filter(({ cause }) => mustSucceed || cause !== 'not_accepted');
 }
 
-/** The failure that the counts show, if they differ. `noun`: names what is counted. */
-function miscount(
-  noun: string,
-  { found, wanted }: Readonly<Record<'found' | 'wanted', number>>,
+/** How many messages were accepted, with faults and without. */
+interface Counts {
+  readonly found: number;
+  readonly wanted: number;
+}
+
+/** The failure that the counts show, if they differ. `which`: which messages are counted. */
+function countFailure(
+  which: string,
+  { found, wanted }: Counts,
   sends: readonly ClientExchange[],
 ): Failure[] {
-  const counts = `${found} ${noun} were accepted, and ${wanted} without faults`;
+  const accepted = `${counted(found, 'message')}${which} ${found === 1 ? 'was' : 'were'} accepted`;
+  const counts = `${accepted}, and ${wanted} without faults`;
   if (found > wanted) {
     const what = `a message was sent twice: ${counts}; retry under the same request_id`;
     return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAcceptedOrReplayed) }];

@@ -84,11 +84,16 @@ export async function ask(
   return { status: reply.statusCode ?? 0, headers: reply.headers, body };
 }
 
-/** Passes a request of the fleet's control port on. `prefix`: the path prefix of its world. */
+/**
+ * Passes a request of the fleet's control port on. `prefix`: the path prefix of its world. `query`:
+ * replaces that of the request.
+ */
 export function requestForShard(
   request: ControlRequest,
-  prefix = '',
-  query = request.query,
+  {
+    prefix = '',
+    query = request.query,
+  }: { readonly prefix?: string; readonly query?: string } = {},
 ): ShardRequest {
   const { method, path, headers, body } = request;
   const passed = ['accept', 'content-type', 'last-event-id'].flatMap((name) => {

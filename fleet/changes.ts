@@ -14,7 +14,6 @@ import { readState, writeState } from './state-file.ts';
 
 /** One change on one shard. The file has its fields. */
 interface Step {
-  /** The index of the shard. */
   readonly shard: number;
   readonly asked: ShardRequest;
   /**

@@ -2,7 +2,7 @@
  * The child processes of the fleet: HAProxy, and `smstwin serve` for each shard. On Linux the
  * kernel ends them with the fleet, even if the fleet is killed.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -32,13 +32,15 @@ export class Child {
   lastLine: string | undefined;
 
   constructor({ file, argv, env, onLine }: ChildOptions) {
-    const setprivArgv = ['--pdeathsig', 'KILL', '--', file, ...argv];
-    this.#process = spawn(hasDeathSignal ? 'setpriv' : file, hasDeathSignal ? setprivArgv : argv, {
+    const options: SpawnOptions = {
       env,
       stdio: ['ignore', 'ignore', 'pipe'],
       // A signal of the terminal reaches the fleet, which then stops its children in order.
       detached: true,
-    });
+    };
+    this.#process = hasDeathSignal
+      ? spawn('setpriv', ['--pdeathsig', 'KILL', '--', file, ...argv], options)
+      : spawn(file, argv, options);
     this.ended = new Promise((resolve) => {
       const end = (reason: string) => {
         this.hasEnded = true;
@@ -96,7 +98,6 @@ export type Ready = ReadyFile & { readonly control_url: string };
 
 /** `argv`: the start of the command line, to which the process adds what every shard needs. */
 export interface Launch extends ChildOptions {
-  /** The folder of its ready file. */
   readonly folder: string;
 }
 

@@ -98,7 +98,7 @@ export class FleetControl implements ControlAnswers {
     createdId: string | undefined,
   ): Promise<ControlReply> {
     const prefix = createdId === undefined ? '' : prefixOf(createdId);
-    const shardRequest = requestForShard(request, prefix);
+    const shardRequest = requestForShard(request, { prefix });
     if (operation.contentType === 'text/event-stream') return openEvents([shard], shardRequest);
     const reply = await shard.ask(shardRequest);
     if (operation.fleet.changesRoutes === true && createdId !== undefined)
@@ -143,14 +143,15 @@ export class FleetControl implements ControlAnswers {
       return this.#withUrls(reply as ShardReply, request);
     }
     const shard = id === undefined ? undefined : (routes.shardOf(id) ?? shards[0]);
-    if (operation.status === 201) return this.#newWorld(operation, shard, request);
+    if (operation.status === 201) return this.#createWorld(operation, shard, request);
     const reply = await (shard ?? shards[0]).ask(requestForShard(request));
-    if (operation.verb === 'DELETE' && reply.status < 300) await routes.forget(id ?? '');
+    const isDeleted = operation.verb === 'DELETE' && reply.status < 300;
+    if (isDeleted && id !== undefined) await routes.forget(id);
     return this.#withUrls(reply, request);
   }
 
   /** `origin`: the shard of the world that is copied; undefined: any shard may have the new one. */
-  async #newWorld(operation: Operation, origin: Shard | undefined, request: ControlRequest) {
+  async #createWorld(operation: Operation, origin: Shard | undefined, request: ControlRequest) {
     const { maxMessages } = this.#options;
     const input = parseBody(request);
     let shardRequest = requestForShard(request);
@@ -204,7 +205,9 @@ export class FleetControl implements ControlAnswers {
     if (shard.index > 0 && this.#options.wide === undefined) query.set('first', 'false');
     if (shard.life.state !== 'ready') return undefined;
     const signal = AbortSignal.timeout(scrapeWithinMs);
-    return shard.askNow(requestForShard(request, '', `${query}`), signal).catch(() => undefined);
+    return shard
+      .askNow(requestForShard(request, { query: `${query}` }), signal)
+      .catch(() => undefined);
   }
 
   async #health(): Promise<ControlReply> {

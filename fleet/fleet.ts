@@ -2,6 +2,7 @@
  * Starts the processes of a fleet, watches them, and stops them in order. Each shard is a `serve`
  * process. HAProxy passes each request to the shard that has the client's world or account.
  */
+
 import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -16,6 +17,7 @@ import { controlHeldLimitBytes, type Transport } from '#src/http/transport/trans
 import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
 import { type ControlOptions, urlOf, urlsForHost } from '#src/ports.ts';
 import { defaultAssumptions } from '#src/sim/assumptions.ts';
+import type { Share } from '#src/worlds/address.ts';
 import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
@@ -152,7 +154,7 @@ export class Fleet {
     try {
       // A start keeps a core busy, so as many run at one time as there are cores.
       await workOn(new Array(count).keys(), availableParallelism(), async (index) => {
-        started[index] = await this.#startShard(index, baseUrl);
+        started[index] = await this.#startOne(index, baseUrl);
       });
     } finally {
       // Also if one fails: `#stop` then stops the others.
@@ -161,7 +163,7 @@ export class Fleet {
     return started;
   }
 
-  async #startShard(index: number, baseUrl: string): Promise<ShardSupervisor> {
+  async #startOne(index: number, baseUrl: string): Promise<ShardSupervisor> {
     const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
     const journals = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
     if (journals !== undefined) mkdirSync(journals, { recursive: true, mode: 0o700 });
@@ -170,7 +172,7 @@ export class Fleet {
       ...['--public-url', baseUrl],
       ...['--shard', `${index}/${count}`],
       ...(journals === undefined ? [] : ['--journal-dir', journals]),
-      ...(all === undefined ? [] : ['--max-messages', `${partOf(all, index, count)}`]),
+      ...(all === undefined ? [] : ['--max-messages', `${partOf(all, { index, count })}`]),
     ];
     return ShardSupervisor.start(this.#shardOptions(index), {
       file: program.file,
@@ -297,6 +299,6 @@ export class Fleet {
 }
 
 /** One shard's part of a number, at least 1. If parts differ, the first shards get 1 more. */
-function partOf(all: number, index: number, count: number): number {
+function partOf(all: number, { index, count }: Share): number {
   return Math.max(1, Math.floor(all / count) + (index < all % count ? 1 : 0));
 }

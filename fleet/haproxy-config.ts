@@ -156,11 +156,12 @@ function frontendLines(plan: RouterPlan): readonly string[] {
     `  http-request set-var(txn.shard) path,field(3,/),${map('worlds')} if in_path !in_path_of_first`,
     `  http-request set-var(txn.shard) var(txn.host),field(1,.),${map('worlds')} if in_host !in_path !in_host_of_first`,
     `  http-request set-var(txn.authorization) req.fhdr(authorization,1),${trimmed}`,
-    `  http-request set-var(txn.last_authorization) req.fhdr(authorization,-1),${trimmed}`,
-    // Without the word `Bearer`, or with two such headers, a request counts for its address.
+    // Without the word `Bearer`, or with such headers that differ, a request counts for its address.
+    // A condition looks at each header of this name.
     `  acl has_key var(txn.authorization) -m reg ${caseFlag}"${bearer}"`,
-    '  acl has_one_key var(txn.authorization),strcmp(txn.last_authorization) eq 0',
-    `  http-request set-var(txn.key) var(txn.authorization),regsub("${bearer}",${caseArgument}),sha2(256),hex if has_key has_one_key`,
+    `  acl has_other_key req.fhdr(authorization),${trimmed},strcmp(txn.authorization) lt 0`,
+    `  acl has_other_key req.fhdr(authorization),${trimmed},strcmp(txn.authorization) gt 0`,
+    `  http-request set-var(txn.key) var(txn.authorization),regsub("${bearer}",${caseArgument}),sha2(256),hex if has_key !has_other_key`,
     `  http-request set-var(txn.shard) var(txn.key),${map('keys')} if !in_path !in_host`,
     `  http-request set-var(txn.shard) var(txn.key),${map('first_keys')} if in_path_of_first or in_host_of_first !in_path`,
     ...keylessRules(plan),

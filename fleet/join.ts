@@ -4,6 +4,7 @@
  * events. Every shard lists every account, SIM and fault. But only one shard, the owner, serves the
  * requests of an account, so the entries of an account are those of its owner.
  */
+
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
@@ -13,6 +14,7 @@ import { getOrAdd } from '#io/grouped.ts';
 import type { ControlReply, SendEvent } from '#src/http/transport/transport.ts';
 import type { AnyJoin } from '#src/operations/joins.ts';
 import { widthFor } from '#src/operations/requests/requests.ts';
+import type { Share } from '#src/worlds/address.ts';
 import { passedReply, type ShardRequest } from './ask.ts';
 import type { Shard } from './shard.ts';
 
@@ -28,7 +30,6 @@ const verdicts = ['failed', 'advice', 'passed', 'not_exercised'];
 export interface Joining {
   readonly shards: readonly Shard[];
   readonly ownerOf: (accountId: string) => Shard;
-  /** How many entries a sorted list has at most. */
   readonly limit?: number | undefined;
   /** How many entries a list has at most that is declared with `upTo: 'most'`. */
   readonly most?: number | undefined;
@@ -40,8 +41,8 @@ export function joinBodies(bodies: readonly unknown[], how: AnyJoin, joining: Jo
 }
 
 /** The number of a request in the whole fleet, from its number on a shard. */
-function fleetNumber(number: number, shardIndex: number, shardCount: number): number {
-  return number * shardCount + shardIndex;
+function fleetNumber(number: number, { index, count }: Share): number {
+  return number * count + index;
 }
 
 /** The inverse of `fleetNumber`. */
@@ -101,7 +102,7 @@ function joinLists(lists: ListsOfShards, how: AnyFields, joining: Joining): Json
   const entries =
     all !== undefined
       ? lists.flatMap((list, index) =>
-          (list ?? []).map((entry) => withFleetNumbers(entry, all, index, lists.length)),
+          (list ?? []).map((entry) => withFleetNumbers(entry, all, { index, count: lists.length })),
         )
       : joinCommon(lists, how, joining);
   if (newest === undefined && oldest === undefined)
@@ -143,15 +144,9 @@ export function fieldsOf(value: unknown): Fields {
 }
 
 /** Replaces numbers of requests on a shard by those in the fleet. `all`: paths of their fields. */
-export function withFleetNumbers(
-  entry: Json,
-  all: AnyJoin,
-  shardIndex: number,
-  shardCount: number,
-): Json {
+export function withFleetNumbers(entry: Json, all: AnyJoin, shard: Share): Json {
   if (!Array.isArray(all)) return entry;
-  const inFleet = (number: Json) =>
-    number === null ? null : fleetNumber(Number(number), shardIndex, shardCount);
+  const inFleet = (number: Json) => (number === null ? null : fleetNumber(Number(number), shard));
   const changed = (value: Json, [name, ...rest]: readonly string[]): Json => {
     if (name === undefined) return Array.isArray(value) ? value.map(inFleet) : inFleet(value);
     const { [name]: inner, ...others } = fieldsOf(value);

@@ -61,7 +61,7 @@ export class NewWorlds {
     try {
       const reply = await shard.ask(request);
       if (reply.status === 201)
-        await this.#routes.readWorld(shard, shard.parse('worlds.create', reply));
+        await this.#routes.readKeys(shard, shard.parse('worlds.create', reply));
       return reply;
     } catch (error) {
       // The shard may have created the world, but the reply with its id is lost.

@@ -18,7 +18,6 @@ export interface OwnersOptions {
 
 const indexesSchema = z.record(z.uuid(), z.int().min(0));
 
-/** Where a SIM is. */
 export interface FoundSim {
   readonly owner: Shard;
   readonly isOfPool: boolean;

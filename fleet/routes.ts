@@ -46,7 +46,9 @@ export class Routes {
 
   /** When a world may expire next, in epoch milliseconds; Infinity if none expires. */
   get nextExpiryMs(): number {
-    return Math.min(...this.worlds.flatMap(({ expires_at: at }) => (at ? Date.parse(at) : [])));
+    return Math.min(
+      ...this.worlds.flatMap(({ expires_at: at }) => (at === null ? [] : Date.parse(at))),
+    );
   }
 
   shardOf(worldId: string): Shard | undefined {
@@ -59,30 +61,31 @@ export class Routes {
 
   /** True if a world has a key with this digest. */
   hasKey(digest: string): boolean {
-    return this.#haproxy.maps.keys.has(digestOf(digest));
+    return this.#haproxy.maps.keys.has(mapKeyOf(digest));
   }
 
   /** Reads the list of worlds of a shard, and the keys of new worlds. Forgets worlds that ended. */
   async readShard(shard: Shard): Promise<void> {
+    // A world that is created while the list is read may be missing from it.
+    const before = this.worlds.filter((world) => world.shard === shard);
     const { worlds } = await shard.read('worlds.list');
     const listed = new Set(worlds.map(({ world_id: id }) => id));
-    const gone = this.worlds.filter((each) => each.shard === shard && !listed.has(each.world_id));
-    for (const { world_id: id } of gone) await this.forget(id);
+    for (const { world_id: id } of before) if (!listed.has(id)) await this.forget(id);
     for (let start = 0; start < worlds.length; start += readAtOnce) {
       const views = worlds.slice(start, start + readAtOnce);
-      await Promise.all(views.map((view) => this.#readView(shard, view)));
+      await Promise.all(views.map((view) => this.#noteView(shard, view)));
     }
   }
 
-  /** Reads the keys of a world that is new, or whose keys may have changed. */
-  async readWorld(shard: Shard, view: WorldView): Promise<void> {
+  /** Reads the keys of a world that is new, or whose keys may have changed, and routes them. */
+  async readKeys(shard: Shard, view: WorldView): Promise<void> {
     const { world_id: id } = view;
     const views = await keysOf(shard, id);
     // A world may expire as its keys are read.
     if (views === undefined) return this.forget(id);
     const before = this.#worlds.get(id)?.keys ?? [];
     const valid = views.filter(({ revoked_at: revokedAt }) => revokedAt === null);
-    const keys = new Set(valid.map(({ sha256 }) => digestOf(sha256)));
+    const keys = new Set(valid.map(({ sha256 }) => mapKeyOf(sha256)));
     this.#worlds.set(id, { ...view, shard, keys });
     await this.#haproxy.change([
       { map: 'worlds', key: id, value: shard.name },
@@ -92,7 +95,7 @@ export class Routes {
 
   async readKeysOf(worldId: string): Promise<void> {
     const world = this.#worlds.get(worldId);
-    if (world !== undefined) await this.readWorld(world.shard, world);
+    if (world !== undefined) await this.readKeys(world.shard, world);
   }
 
   async forget(worldId: string): Promise<void> {
@@ -104,22 +107,25 @@ export class Routes {
     ]);
   }
 
-  /** Routes the keys of a first world that spans all shards, each to the shard of its account. */
+  /**
+   * Routes the keys of a first world that spans all shards, each to the shard of its account. No
+   * other world has one of these keys, because keys are unique in a fleet.
+   */
   async routeFirst(keys: readonly KeyView[], ownerOf: (accountId: string) => Shard): Promise<void> {
     const before = this.#firstKeys;
     this.#firstKeys = new Map(
       keys
         .filter(({ revoked_at: revokedAt }) => revokedAt === null)
-        .map(({ sha256, account_id: id }) => [digestOf(sha256), ownerOf(id)]),
+        .map(({ sha256, account_id: id }) => [mapKeyOf(sha256), ownerOf(id)]),
     );
     const changes = this.#keyChanges(before.keys(), this.#firstKeys);
     const ofFirst = changes.map((change) => ({ ...change, map: 'first_keys' as const }));
     await this.#haproxy.change([...changes, ...ofFirst]);
   }
 
-  async #readView(shard: Shard, view: WorldView): Promise<void> {
+  async #noteView(shard: Shard, view: WorldView): Promise<void> {
     const world = this.#worlds.get(view.world_id);
-    if (world === undefined) await this.readWorld(shard, view);
+    if (world === undefined) await this.readKeys(shard, view);
     else this.#worlds.set(view.world_id, { ...world, ...view });
   }
 
@@ -144,6 +150,6 @@ export async function keysOf(
 }
 
 /** The digest in capitals, as HAProxy's converter `hex` writes that of the key in a request. */
-function digestOf(sha256: string): string {
+function mapKeyOf(sha256: string): string {
   return sha256.toUpperCase();
 }

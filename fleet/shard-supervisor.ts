@@ -51,12 +51,12 @@ export class ShardSupervisor implements ShardLife {
     };
     const process = new ShardProcess(options.index, { ...launch, onLine });
     supervisor.#process = process;
-    supervisor.#listens(await process.startOnFreePorts());
+    supervisor.#noteListening(await process.startOnFreePorts());
     // The fleet reads a shard later when it starts for the first time.
     supervisor.#enter('resumed');
     void process.keepRunning({
-      onEnded: (how) => supervisor.#hasEnded(how),
-      onStarted: (ready) => supervisor.#hasStarted(ready),
+      onEnded: (how) => supervisor.#noteEnd(how),
+      onStarted: (ready) => supervisor.#resume(ready),
       notice: options.notice,
     });
     return supervisor;
@@ -65,7 +65,7 @@ export class ShardSupervisor implements ShardLife {
   /** A shard that runs elsewhere. Rejects with a CommandError if it cannot be a part of a fleet. */
   static async join(options: ShardOptions, urls: JoinedShard): Promise<ShardSupervisor> {
     const supervisor = new ShardSupervisor(options);
-    supervisor.#listens({ ...supervisor.ready, ...urls });
+    supervisor.#noteListening({ ...supervisor.ready, ...urls });
     try {
       await supervisor.#readJoined();
     } catch (error) {
@@ -109,14 +109,14 @@ export class ShardSupervisor implements ShardLife {
     } else if (this.#enter('answered')) notice(`shard ${index} answers again`);
   }
 
-  /** True if the event leads to another state. */
+  /** Takes the event's step. False if the event leads to no other state. */
   #enter(event: ShardEvent): boolean {
     const next = nextStates[this.#state][event];
     if (next !== undefined) this.#state = next;
     return next !== undefined;
   }
 
-  #listens(ready: Ready): void {
+  #noteListening(ready: Ready): void {
     this.ready = ready;
     this.#enter('listens');
   }
@@ -130,15 +130,15 @@ export class ShardSupervisor implements ShardLife {
       throw new UsageError(`${this.ready.base_url}: start it with --trust-proxy`);
   }
 
-  async #hasEnded(how: string): Promise<void> {
+  async #noteEnd(how: string): Promise<void> {
     this.#enter('ended');
     const { notice, index, timeoutMs } = this.#options;
     notice(`shard ${index} ended (${how}); its requests wait up to ${timeoutMs} ms for its return`);
     await this.onEnded();
   }
 
-  async #hasStarted(ready: Ready): Promise<void> {
-    this.#listens(ready);
+  async #resume(ready: Ready): Promise<void> {
+    this.#noteListening(ready);
     try {
       await this.onRestarted();
     } catch (error) {

@@ -24,7 +24,7 @@ export function readState<T>(file: string, schema: z.ZodType<T>): T | undefined 
 }
 
 export function writeState(file: string, state: unknown): void {
-  writeOwn(file, file, JSON.stringify(state), stateKind, ownerOnly);
+  writeOwn({ path: file, kind: stateKind, mode: ownerOnly }, JSON.stringify(state));
 }
 
 const layoutSchema = z.strictObject({ shards: z.int(), wide: z.boolean() });
@@ -35,10 +35,9 @@ export function refuseOtherLayout(journalDir: string, { shards, wide }: Layout):
   const file = join(journalDir, 'fleet.json');
   const earlier = readState(file, layoutSchema);
   if (earlier === undefined) return;
-  const differences = [
-    ...(earlier.shards === shards ? [] : [`with --shards ${earlier.shards}`]),
-    ...(earlier.wide === wide ? [] : [`${earlier.wide ? 'with' : 'without'} --wide`]),
-  ];
+  const differences: string[] = [];
+  if (earlier.shards !== shards) differences.push(`with --shards ${earlier.shards}`);
+  if (earlier.wide !== wide) differences.push(`${earlier.wide ? 'with' : 'without'} --wide`);
   if (differences.length === 0) return;
   const found = `recorded ${differences.join(' and ')}`;
   throw new UsageError(`${file}: ${found}; start with the same settings, or name a new folder`);

@@ -96,7 +96,6 @@ export function flag(
   return { flag, about, parse, fallback, fallbackText };
 }
 
-/** A repeatable flag. */
 export function list<const Text extends string, Value>(
   flag: Text,
   about: string,

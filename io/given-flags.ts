@@ -1,6 +1,6 @@
 /**
  * Which flags the user gave, on the command line or in the environment: `SMSTWIN_CONTROL_PORT` sets
- * `--control-port`. Also selects those that a child process gets.
+ * `--control-port`; and which of them a child process gets.
  */
 import type { Command, Option } from 'commander';
 import { UsageError } from './command-error.ts';
@@ -11,11 +11,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function readVariables(command: Command, env: Environment): void {
   for (const option of command.options) {
     const name = option.attributeName();
-    const variable = variableOf(option.long ?? '');
+    const variable = variableOf(longNameOf(option));
     const text = env[variable] ?? '';
-    if (text === '' || variable === 'SMSTWIN_VERSION' || isOnCommandLine(command, name)) continue;
+    // Not --version: images and installers set this variable to the version to install.
+    if (variable === 'SMSTWIN_VERSION') continue;
+    if (text === '' || isOnCommandLine(command, name)) continue;
     if (option.flags.endsWith('<port>') && isServiceAddress(text)) {
-      const line = `${command.name()}: ${variable} ${text}: ignored; it is the address of a service`;
+      const why = `ignored, because Kubernetes or Docker set it; set ${longNameOf(option)}`;
+      const line = `${command.name()}: ${variable} ${text}: ${why}`;
       command.configureOutput().writeErr?.(`${line}\n`);
     } else if (option.required) {
       let value: unknown = option.defaultValue;
@@ -32,33 +35,34 @@ export function readVariables(command: Command, env: Environment): void {
 }
 
 /** Kubernetes and Docker set `SMSTWIN_PORT` to such an address for a service called `smstwin`. */
-export function isServiceAddress(text: string): boolean {
+function isServiceAddress(text: string): boolean {
   return /^(?:tcp|udp|sctp):\/\//i.test(text);
 }
 
-/** Where a list of such values ends one of them: a value may have commas of its own. */
-const betweenValues: readonly (readonly [sign: string, at: RegExp])[] = [
+/**
+ * How a list of `name=value` or `name: value` is split: at the commas before the next name, because
+ * a value may have commas of its own.
+ */
+const splitBySign: readonly (readonly [sign: string, at: RegExp])[] = [
   ['=', /,(?=[\w.-]+=)/],
   [': ', /,(?=\s*[\w-]+:)/],
 ];
 
-/**
- * Splits a list at commas; a list of `name=value` or `name: value` only at those before the next
- * name. Values of a list of lists (`<digest,digest>`) cannot be told apart: there is one.
- */
+/** Splits a list. A list of lists (`<digest,digest>`) is one value, as its commas look alike. */
 function valuesOf({ defaultValue, flags }: Option, text: string): readonly string[] {
   if (!Array.isArray(defaultValue) || flags.includes(',')) return [text];
-  const [, at = ','] = betweenValues.find(([sign]) => flags.includes(sign)) ?? [];
+  const [, at = ','] = splitBySign.find(([sign]) => flags.includes(sign)) ?? [];
   return text.split(at).map((value) => value.trim());
 }
 
 /** Reports an invalid value under the variable's name instead of the flag's. */
-function parsed({ parseArg, long }: Option, variable: string, value: string, earlier: unknown) {
+function parsed(option: Option, variable: string, value: string, earlier: unknown) {
+  const { parseArg } = option;
   try {
     return parseArg === undefined ? value : parseArg(value, earlier);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(error.message.replace(long ?? '', variable));
+    throw new UsageError(error.message.replace(longNameOf(option), variable));
   }
 }
 
@@ -90,7 +94,7 @@ interface PassedOn {
 /** The arguments for a child process: the flags given to one command that the other has, too. */
 export function passedOn({ from, to, except }: PassedOn): readonly string[] {
   return from.options.flatMap((option) => {
-    const flag = option.long ?? '';
+    const flag = longNameOf(option);
     if (except.includes(flag) || !to.options.some(({ long }) => long === flag)) return [];
     const texts = givenTexts.get(option) ?? [];
     return texts.map((text) => (option.required ? `${flag}=${text}` : flag));
@@ -106,12 +110,17 @@ export function withoutFlags(env: Environment): Record<string, string> {
   );
 }
 
-/** A flag that has no effect alone: its attribute name, what it needs, and if that is there. */
-export type DependentFlag = readonly [name: string, needs: string, isThere: boolean];
+/** A flag that has no effect alone. */
+export interface DependentFlag {
+  /** Its attribute name. */
+  readonly name: string;
+  readonly needs: string;
+  readonly isThere: boolean;
+}
 
 /** Throws a UsageError for a flag that was given without what it needs. */
-export function refuseAlone(command: Command, dependent: readonly DependentFlag[]): void {
-  for (const [name, needs, isThere] of dependent) {
+export function refuseWithoutNeeds(command: Command, dependent: readonly DependentFlag[]): void {
+  for (const { name, needs, isThere } of dependent) {
     if (isThere || !['cli', 'env'].includes(command.getOptionValueSource(name) ?? '')) continue;
     throw new UsageError(`${givenAs(command, name)} needs ${needs}`);
   }
@@ -129,6 +138,12 @@ export function givenAs(command: Command, name: string): string {
 /** `name`: the attribute name of a flag. */
 export function isOnCommandLine(command: Command, name: string): boolean {
   return command.getOptionValueSource(name) === 'cli';
+}
+
+/** Every option has a long name; some also have a short one. */
+function longNameOf({ long }: Option): string {
+  if (long === undefined) throw new Error('an option without a long name');
+  return long;
 }
 
 /** `SMSTWIN_API_KEY` for `--api-key`. */

@@ -15,7 +15,6 @@ export interface Mistake {
 /** Unusable settings. The message lists every mistake, one per line. */
 export class SettingsError extends CommandError {
   override readonly name = 'SettingsError';
-  /** Each mistake with its path. */
   readonly mistakes: readonly Mistake[];
 
   constructor(mistakes: readonly Mistake[]) {
@@ -35,24 +34,32 @@ export interface Words {
   readonly expected?: (path: readonly PropertyKey[]) => string | undefined;
 }
 
+export interface Place {
+  /**
+   * The place of the value in a world file, where `assumptions`, `limits` and `keys` have their own
+   * words. Paths leave it out.
+   */
+  readonly at?: readonly PropertyKey[];
+  /** The place that paths start with. */
+  readonly within?: readonly PropertyKey[];
+  readonly words?: Words;
+}
+
 /**
- * The mistakes of one parse, in the order of the value. `at`: the place of the value in a world
- * file, where `assumptions`, `limits` and `keys` have their own words; paths leave it out.
- * `within`: the place that paths start with.
- * Parse with `reportInput: true`, so that messages can quote the wrong value.
+ * The mistakes of one parse, in the order of the value. Parse with `reportInput: true`, so that
+ * messages can quote the wrong value.
  */
 export function mistakesOf(
   { issues }: Pick<z.ZodError, 'issues'>,
-  at: readonly PropertyKey[] = [],
-  within: readonly PropertyKey[] = [],
-  words: Words = {},
+  { at = [], within = [], words = {} }: Place = {},
 ): Mistake[] {
   return issues.flatMap((issue) => {
     const ownPath = [...within, ...issue.path];
     const path = [...at, ...ownPath];
     if (issue.code === 'invalid_union') {
       const intended = intendedOption(issue);
-      if (intended !== undefined) return mistakesOf({ issues: intended }, at, ownPath, words);
+      if (intended !== undefined)
+        return mistakesOf({ issues: intended }, { at, within: ownPath, words });
     }
     if (issue.code !== 'unrecognized_keys')
       return [{ path: pathText(ownPath), message: messageOf(issue, path, words) }];

@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const write = (text: string, mode?: number) => writeOwn(path, path, text, kind, mode);
+const write = (text: string, mode?: number) => writeOwn({ path, kind, mode }, text);
 const line = (what: string) =>
   `${path}: cannot be written: ${what}; move it away, or name another file`;
 

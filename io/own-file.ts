@@ -92,18 +92,21 @@ export function createWhole(path: string, text: string): boolean {
   }
 }
 
+/** A file to write, and how. */
+export interface OwnFile {
+  readonly path: string;
+  readonly kind: OwnKind;
+  /** Begins the line of an error. */
+  readonly what?: string;
+  /** By default, a replaced file's mode stays. */
+  readonly mode?: number | undefined;
+}
+
 /**
- * Writes a whole file, or replaces one of its kind: readers see the old text or the new one. `what`
- * begins the line of an error. Without `mode`, a replaced file's mode stays. Throws a UsageError
- * for a file that smstwin did not write, and a CommandError (1) if the disk is full.
+ * Writes a whole file, or replaces one of its kind: readers see the old text or the new one. Throws
+ * a UsageError for a file that smstwin did not write, and a CommandError (1) if the disk is full.
  */
-export function writeOwn(
-  what: string,
-  path: string,
-  text: string,
-  kind: OwnKind,
-  mode?: number,
-): void {
+export function writeOwn({ path, kind, what = path, mode }: OwnFile, text: string): void {
   const temporary = temporaryBeside(path);
   try {
     try {

@@ -18,7 +18,6 @@ export class FileRefused extends Error {
 export interface OpenOptions {
   /** Flags of `open`, such as O_RDWR. Default: for reading. */
   readonly flags?: number;
-  /** Refuses a symbolic link. */
   readonly isLinkRefused?: boolean;
 }
 

@@ -44,7 +44,6 @@ export function isColourTerminal(stream: { readonly isTTY?: boolean }): boolean 
   return stream.isTTY === true && plain === '' && terminal !== 'dumb';
 }
 
-/** The text with its verdicts in colour. */
 export function coloured(text: string): string {
   return verdictColours.reduce(
     (painted, [colour, words]) => painted.replace(words, `$1\u001b[${colour}m$2\u001b[39m`),

@@ -9,7 +9,7 @@ import { call, type State } from './control.ts';
 import { announceStaleData, kinds } from './events.ts';
 import type { Row } from './list-declaration.ts';
 import { isFlooded, Resource } from './resource.ts';
-import { counted } from './typed-values.ts';
+import { counted } from './value-texts.ts';
 
 export const state = signal<State | undefined>(undefined);
 /** The real time (of `performance.now`) at which the page got the state. */

@@ -6,10 +6,10 @@
  */
 import { signal } from '@preact/signals';
 import type { OperationName, OperationTable } from '#src/operations/table.ts';
-import type { DeclaredOperation } from './field.ts';
+import { type DeclaredOperation, Refusal } from './field.ts';
 import type { Row } from './list-declaration.ts';
 import { worldPrefix } from './route.ts';
-import { Refusal, readJson } from './typed-values.ts';
+import { readJson } from './value-texts.ts';
 
 export type { OperationName };
 
@@ -32,7 +32,6 @@ declare const declaredOperations: Readonly<Record<OperationName, DeclaredOperati
 /** Every operation: its route, and the fields of those that the page shows. */
 export const declared = declaredOperations;
 
-/** The verb and path of an operation, with its id filled in. */
 export function routeOf(
   name: OperationName,
   id = '',
@@ -170,7 +169,6 @@ function noteWrite(prefix: string, name: OperationName, input: Row = {}): void {
 
 // Errors.
 
-/** A readable message for an error. */
 export function errorText(error: unknown): string {
   if (error instanceof TypeError) return 'The simulator does not answer.';
   return error instanceof Error ? error.message : String(error);

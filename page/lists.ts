@@ -4,12 +4,12 @@
  * of those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
  */
 import { faultSubject, faultWords } from '#contract/fault-kinds.ts';
-import { outcomeText } from '#contract/message-status.ts';
 import { scriptedRecipients } from '#contract/refusals.ts';
 import { durationText } from '#contract/time.ts';
 import { call, callIn, type Reply } from './control.ts';
 import type { ListDeclaration, Row, TextFact } from './list-declaration.ts';
 import { prefixOf, shownWorld } from './route.ts';
+import { fateText } from './value-texts.ts';
 import { accountName } from './world.ts';
 
 export const receivedList: ListDeclaration = {
@@ -112,7 +112,7 @@ export const outcomeList: ListDeclaration = {
 };
 
 export function outcomeRow(outcome: Reply<'outcomes.get'>['outcomes'][number]): Row {
-  return { ...outcome, outcome: outcomeText(outcome) };
+  return { ...outcome, outcome: fateText(outcome) };
 }
 
 /** The row without what `readRows` added. */

@@ -9,7 +9,6 @@ import type { Typed } from './field.ts';
 /** The prefix of the shown world's paths on the control port; empty for the first world. */
 export const worldPrefix = /^\/w\/[^/]+/.exec(location.pathname)?.[0] ?? '';
 
-/** The id of the shown world. */
 export const shownWorld = worldPrefix.slice('/w/'.length) || 'default';
 
 /** The prefix of the paths of a world on the control port. */

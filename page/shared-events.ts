@@ -141,7 +141,6 @@ export class EventParser {
   /** The start of an event that is not complete. */
   #rest = '';
 
-  /** The events that `piece` completes. */
   parse(piece: string): ServerEvent[] {
     const texts = (this.#rest + piece).split('\n\n');
     this.#rest = texts.pop() ?? '';

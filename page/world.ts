@@ -95,7 +95,6 @@ export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>) {
   return undefined;
 }
 
-/** The key of an account, or '' if it may not be shown. */
 export function useKey(accountId: string | null): string {
   const { value } = useReply('worlds.get', [shownWorld]);
   return value?.accounts.find(({ account_id: id }) => id === accountId)?.api_key ?? '';

@@ -46,7 +46,6 @@ const printable = /[\x20-\x7e]{7}/;
 /** How deep JSON texts within JSON texts are read. */
 const mostNested = 3;
 
-/** A member that the reading of a text has reached. */
 interface Reached {
   readonly member: Member;
   readonly value: string;

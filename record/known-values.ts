@@ -30,7 +30,6 @@ export interface Edit {
 }
 
 export class KnownValues {
-  /** The replacement of each value. */
   readonly #values = new Map<string, string>();
   /** The values that are shorter than a piece. */
   readonly #short = new Set<string>();

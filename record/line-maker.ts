@@ -31,18 +31,18 @@ export class LineMaker {
   readonly secrets: Secrets;
   readonly #redactor: Redactor;
 
-  constructor(salt: string, what: readonly Redaction[]) {
+  constructor(salt: string, redactions: readonly Redaction[]) {
     this.secrets = new Secrets(salt);
-    this.#redactor = new Redactor(salt, what);
+    this.#redactor = new Redactor(salt, redactions);
   }
 
-  /** Yields between slices: a long exchange takes seconds to redact. */
-  *line(passed: PassedExchange): Generator<undefined, RecordedLine> {
+  /** Makes the line. Yields between slices: a long exchange takes seconds to redact. */
+  *make(passed: PassedExchange): Generator<undefined, RecordedLine> {
     const { sentMs, connection, clientIp, method, reply, failure, fault } = passed;
     const [steadySentMs, steadyAnsweredMs] = passed.steadyMs;
     const sentBody = textOf(passed.requestBody, passed.requestHeaders);
     const replyBody = reply && textOf(reply.body, reply.headers);
-    const redacted = yield* this.#redacted(passed, sentBody.body ?? '', replyBody?.body ?? '');
+    const redacted = yield* this.#redact(passed, sentBody.body ?? '', replyBody?.body ?? '');
     return {
       sent: isoTime(sentMs),
       answered: isoTime(sentMs + Math.ceil(steadyAnsweredMs - steadySentMs)),
@@ -74,7 +74,7 @@ export class LineMaker {
   }
 
   /** The parts of an exchange that a line has, with secrets replaced. */
-  *#redacted(
+  *#redact(
     { requestHeaders, target, reply }: PassedExchange,
     sentBody: string,
     repliedBody: string,

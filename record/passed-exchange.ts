@@ -54,7 +54,6 @@ export function collectBody(message: IncomingMessage): () => Body {
   return () => (length > longestRecordedBody ? length : Buffer.concat(chunks));
 }
 
-/** The name of an error in a recording. */
 export function errorNameOf({ code, message }: NodeJS.ErrnoException): string {
   return code ?? message;
 }

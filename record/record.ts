@@ -44,7 +44,7 @@ export async function startRecording(options: RecordOptions) {
     // The credential without its scheme.
     accountIdOf: (authorization) => maker.secrets.credential(authorization).replace(/^.*[ \t]/, ''),
     onExchange: (exchange) =>
-      file.add({ bytes: sizeOf(exchange), line: () => maker.line(exchange) }),
+      file.add({ bytes: sizeOf(exchange), line: () => maker.make(exchange) }),
   });
   const boundPort = await listenOn(proxy.server, port, host);
   return {

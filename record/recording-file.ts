@@ -25,7 +25,6 @@ import { lineOpening } from '#judging/evidence/recorded-line.ts';
 /** The bounds of the exchanges that wait for the disk. */
 const mostWaitingLines = 20_000;
 export const mostWaitingBytes = 128 * 1_048_576;
-/** The lines that are written at once. */
 const batchLines = 200;
 /** The time from a failed write to the next one. */
 const retryMs = 5_000;
@@ -49,7 +48,6 @@ export class RecordingFile {
   readonly #notice: (line: string) => void;
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
-  /** The number of the present file, from 1. */
   #number = 1;
   #file: number | undefined;
   #size = 0;

@@ -339,7 +339,7 @@ const anyExchange = fc
 test('no number, text or key of an exchange is in its line, however a service writes it', () => {
   fc.assert(
     fc.property(anyExchange, ({ exchange, secrets }) => {
-      const line = atOnce(new LineMaker('salt', ['numbers', 'text']).line(exchange));
+      const line = atOnce(new LineMaker('salt', ['numbers', 'text']).make(exchange));
       expect(leaksIn(JSON.stringify(line), secrets)).toEqual([]);
     }),
     { numRuns: runs(120) },

@@ -43,7 +43,7 @@ function passed(given: Given): PassedExchange {
 }
 
 function lineOf(given: Given, what: readonly Redaction[] = ['numbers', 'text']): RecordedLine {
-  return atOnce(new LineMaker('salt', what).line(passed(given)));
+  return atOnce(new LineMaker('salt', what).make(passed(given)));
 }
 
 /** The bodies of an exchange, redacted. */
@@ -259,7 +259,7 @@ test('numbers that are rare among their neighbours get others, and soon', () => 
 test('a long line is made in many slices', () => {
   const text = 'a'.repeat(500_000);
   const replied = quoted(text);
-  const work = new LineMaker('salt', ['numbers', 'text']).line(
+  const work = new LineMaker('salt', ['numbers', 'text']).make(
     passed({ sent: JSON.stringify({ message: text }), replied }),
   );
   let slices = 0;

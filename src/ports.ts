@@ -204,8 +204,8 @@ export function worldUrls(ports: Ports | undefined, worldId: string, host: strin
 /** The loopback address for each address that means "all addresses of this machine". */
 const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': loopback, '::': '::1' };
 
-/** The URL of a port for a client on this machine: HTTPS if there is a certificate. */
-export function urlOf(host: string, port: number, tls?: TlsPair): string {
+/** The URL of a port for a client on this machine. `tls`: its certificate, if it has one. */
+export function urlOf(host: string, port: number, tls?: TlsPair | string): string {
   const scheme = tls === undefined ? 'http' : 'https';
   return `${scheme}://${authorityOf(loopbackOf[host] ?? host, port)}`;
 }

@@ -5,7 +5,12 @@
  * of events is `activity.listen`, and `health` has no method.
  */
 import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
-import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
+import {
+  defaultTransport,
+  parseSettings,
+  type Settings,
+  type SettingsInput,
+} from './config/settings.ts';
 import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts';
 import { Activity } from './operations/events/activity.ts';
 import { methodsOf, replay } from './operations/perform.ts';
@@ -18,7 +23,7 @@ import {
   refereeMethods,
   routeOf,
 } from './operations/table.ts';
-import { type ReadyFile, readyNumbers } from './operations/worlds/world-view.ts';
+import { always, type ReadyFile, readyNumbers } from './operations/worlds/world-view.ts';
 import {
   type Listening,
   type ListenOptions,
@@ -88,7 +93,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly hostedWorlds: Worlds<Simulator>;
   /** Undefined while this world does not listen; only the first world of a server does. */
   #ports: Ports | undefined;
-  /** The same from the call of `listen` on. */
+  /** Resolves to `#ports`. Set as soon as `listen` is called, so that `close` can wait for it. */
   #opening: Promise<Ports> | undefined;
   onReplaced: (() => void) | undefined;
   isClosing = false;
@@ -141,8 +146,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
         this.hostedWorlds.restore(folder);
       }
     } catch (error) {
-      // The error of the start is the one that counts: what then fails to close is dropped.
-      for (const close of undo.reverse()) void (async () => close())().catch(() => {});
+      undoAll(undo);
       throw error;
     }
     this.#countEventsOf(this.simulation, 0);
@@ -162,7 +166,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
     // The request may have set a nearer deadline, for which a bound clock then wakes.
     if (this.activity.hasAudience) this.wallClock.arm();
     if (write === undefined) return handled.reply;
-    // The reply must wait for this write to the journal. A caller that can wait makes the write.
+    // The reply must wait for this write. A transport waits until the end of its turn, so that one
+    // write records all requests of that turn.
     if (awaits !== undefined) awaits(write);
     else throwIfFailed(write());
     return handled.reply;
@@ -221,12 +226,12 @@ export class Simulator implements RunningWorld, WorldSimulator {
 
   /** Opens the ports. Throws a PortInUseError or a ListenError. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
-    if (this.#opening !== undefined) throw new Error('this simulator listens already');
-    // A journal and a scaled clock need Node's transport: the native one cannot hold a reply for a
-    // shared write, and its `Date` shows real time.
-    const needsNode =
-      this.#worldJournal.journal?.isFile === true || this.wallClock.mode === 'scaled';
-    const { transport = needsNode ? 'node' : undefined } = options;
+    if (this.#opening !== undefined) {
+      throw new Error('this simulator listens already: call close() first');
+    }
+    const isRecorded = this.#worldJournal.journal?.isFile === true;
+    const isScaled = this.wallClock.mode === 'scaled';
+    const transport = options.transport ?? defaultTransport({ isRecorded, isScaled });
     this.#opening = openPorts(this, { ...options, transport });
     this.#ports = await this.#opening.catch((error: unknown) => {
       this.#opening = undefined;
@@ -242,7 +247,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
       control_url: this.controlUrl || null,
       pid: process.pid,
       seed: this.settings.seed,
-      ...readyNumbers(this.simulation.world),
+      ...readyNumbers(this.simulation.world, always),
     };
   }
 
@@ -273,7 +278,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
   simulationAtStart(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
     const { keyRing, keys } = simulation.world;
-    if (this.#keyDigests.size > 0) keyRing.useDigests(keys.values(), this.#keyDigests, digestOfKey);
+    if (this.#keyDigests.size > 0)
+      keyRing.forgetTexts(keys.values(), this.#keyDigests, digestOfKey);
     return simulation;
   }
 
@@ -310,6 +316,12 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.activity.close();
     await this.#worldJournal.close();
   }
+}
+
+/** Undoes the steps of a start that failed, the last one first. Their own errors are dropped. */
+function undoAll(steps: readonly (() => unknown)[]): void {
+  // Async, so that a step that throws rejects, too.
+  for (const step of steps.toReversed()) void (async () => step())().catch(() => {});
 }
 
 function throwIfFailed(failure: Error | undefined): void {

@@ -39,7 +39,6 @@ function section(
 <p>${says}</p>${requestsHtml(numbers, exchanges)}</section>`;
 }
 
-/** The most requests to list for one statement. */
 const mostRows = 12;
 
 /** The requests of a statement, closed at first. Empty if it has none. */

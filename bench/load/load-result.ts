@@ -91,6 +91,6 @@ export function invalidity(
     reasons.push(`the generator was saturated: it used ${cores.toFixed(2)} of a core`);
   if (late > requests * mostLateShare)
     reasons.push(`the generator sent ${late} of ${requests} requests later than intended`);
-  if (dropped > 0) reasons.push(`${dropped} requests found no free connection and were dropped`);
+  if (dropped > 0) reasons.push(`no free connection for ${counted(dropped, 'request')}`);
   return reasons;
 }

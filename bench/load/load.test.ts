@@ -153,7 +153,7 @@ test.each([
   [{ errors: 1 }, '1 request got no reply or an unexpected one; 1000 replies'],
   [{ errors: 7, requests: 0 }, '7 requests got no reply or an unexpected one; 0 replies'],
   [{ late: 11 }, 'sent 11 of 1000 requests later than intended'],
-  [{ dropped: 1 }, '1 requests found no free connection'],
+  [{ dropped: 1 }, 'no free connection for 1 request'],
   [{ generatorCores: 0.97 }, 'the generator was saturated'],
 ])('%o invalidates an open loop', (changed, why) => {
   expect(invalidity([load(changed)], { isOpenLoop: true }).join()).toContain(why);

@@ -21,7 +21,6 @@ export interface RequestTemplate {
   readonly slot?: Slot;
 }
 
-/** A send with these fields. */
 export function sendTemplate(apiKey: string, fields: object) {
   return {
     method: 'POST',

@@ -4,7 +4,7 @@
 import { invalidity } from '../load/load-result.ts';
 import { cpuOf, type Measurement, median, type Round, throughputOf } from '../measure.ts';
 import type { AuditRun } from '../recount.ts';
-import { type Figures, judged, type Slo } from '../slo.ts';
+import { type Figures, judgeSlos, type Slo } from '../slo.ts';
 
 export type ServerFigures = ReturnType<typeof serverFigures>;
 export type CaseResult = ReturnType<typeof caseResult>;
@@ -57,7 +57,7 @@ export function caseResult(
     },
     start_ms: numberOrNull(measurement.startMs),
     idle_rss_bytes: numberOrNull(measurement.idleRssBytes),
-    slos: judged(slos, figuresOf(rounds.service, ratio)),
+    slos: judgeSlos(slos, figuresOf(rounds.service, ratio)),
     generator_cores: Math.max(...loads.map(({ generatorCores }) => generatorCores)),
     /** Seconds of load on the service, of all rounds in order. The last one is incomplete. */
     seconds: loads.flatMap(({ seconds, durationMs }) =>
@@ -88,7 +88,6 @@ function serverFigures(rounds: readonly Round[]) {
     },
     rss_bytes: numberOrNull(Math.max(...rounds.map(({ rssBytes }) => rssBytes))),
     statuses,
-    /** CPU per request, all rounds. */
     rounds: rounds.map(({ cpuMicrosPerRequest }) => numberOrNull(cpuMicrosPerRequest)),
   };
 }

@@ -18,7 +18,6 @@ export function caseText(result: CaseResult): string {
   return lines.join('');
 }
 
-/** The headline, or why there is none. */
 export function headLines(result: CaseResult): readonly string[] {
   const { invalid, cpu_ratio: ratio, bar, without_floors: why } = result;
   if (invalid.length > 0) return invalid.map((reason) => `INVALID: ${reason}`);

@@ -227,15 +227,14 @@ async function report(
   io.out(reportText(reported).split('\n').map(foreignText).join('\n'));
   for (const { kind, file = '' } of flags.report) {
     if (kind === 'text') continue;
-    writeOwn(`--report ${kind}=${file}`, file, await makers[kind](reported), ownReport);
+    const what = `--report ${kind}=${file}`;
+    writeOwn({ what, path: file, kind: ownReport }, await makers[kind](reported));
   }
-  if (flags.assumptions !== undefined)
-    writeOwn(
-      `--assumptions ${flags.assumptions}`,
-      flags.assumptions,
-      assumptionsText(statements),
-      ownAssumptions,
-    );
+  const { assumptions: path } = flags;
+  if (path !== undefined) {
+    const file = { what: `--assumptions ${path}`, path, kind: ownAssumptions };
+    writeOwn(file, assumptionsText(statements));
+  }
   if (stopped === 'interrupted') return 130;
   if (exchanges.every(({ outcome }) => outcome !== 'refused')) return 4;
   if (stopped !== undefined) return 6;

@@ -16,6 +16,17 @@ import { counts, ruleVerdicts } from '#judging/report/outcome.ts';
 import type { Result, Verdict } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
 
+/** Reports list this many findings of a rule; the JSON report lists all. */
+const listedFindings = 1_000;
+/** Later findings of a rule are reported without their exchanges. */
+const detailedFindings = 50;
+/** The exchanges and the lines of its timeline that reports show of one finding. */
+const longestTimeline = 50;
+/** A finding is described with the numbers of this many exchanges. */
+const shownNumbers = 20;
+/** The text for a terminal lists this many findings of a rule. */
+const shownFindings = 10;
+
 interface Context {
   readonly file: string;
   /** The failures that are known, from `--expected`. */
@@ -26,14 +37,11 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
   const { file, expected } = context;
   const detailed = report.rules.flatMap(({ findings }) => findings.slice(0, detailedFindings));
   const shown = new Set(detailed.flatMap(({ exchanges }) => exchanges));
-  const attempts = new Map(
-    report.intents.all.flatMap(({ attempts: ofIntent }) =>
-      ofIntent.filter((one) => shown.has(one)).map((attempt) => [attempt, ofIntent] as const),
-    ),
-  );
-  const results = report.rules.flatMap((rule) => resultsOf(rule, attempts));
-  const cases = report.rules.map(({ id }) => ({ id, subject: id }));
-  const weighed = weigh(expected, results, cases);
+  const attemptsOf = new Map<ClientExchange, readonly ClientExchange[]>();
+  for (const { attempts } of report.intents.all)
+    for (const attempt of attempts) if (shown.has(attempt)) attemptsOf.set(attempt, attempts);
+  const results = report.rules.flatMap((rule) => resultsOf(rule, attemptsOf));
+  const weighed = weighFindings(expected, results, report);
   return clientSummary(results, sentences, {
     title: 'Referee',
     observedName: 'advice',
@@ -44,6 +52,22 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
     sends: report.exchanges.length,
     weighed,
   });
+}
+
+/**
+ * Compares results with the expectations. A case is a finding by the id of its result, or all
+ * findings of a rule by the id of the rule.
+ */
+function weighFindings(
+  expected: readonly Expectation[],
+  results: readonly Result[],
+  { rules }: RefereeReport,
+): Weighed {
+  const ofRules = expected.map((entry): Expectation => {
+    const isRule = rules.some(({ id }) => id === entry.case);
+    return isRule ? { rule: entry.case, reason: entry.reason } : entry;
+  });
+  return weigh(ofRules, results, [...rules.map(({ id }) => ({ id, subject: id })), ...results]);
 }
 
 type OwnFacts = 'title' | 'baseUrl' | 'startedAt' | 'durationMs' | 'exitCode' | 'sends';
@@ -69,6 +93,7 @@ export function clientSummary(
   };
 }
 
+/** The exit code; the header of `referee.ts` says what each means. */
 function exitCodeOf(
   report: RefereeReport,
   results: readonly Result[],
@@ -83,7 +108,6 @@ const sentences = new Map<string, string>(
   clientRules.map(({ id, level, sentence }) => [id, `(${level}) The client ${sentence}`]),
 );
 
-/** All attempts at the message of an exchange, by exchange. */
 type Attempts = ReadonlyMap<ClientExchange, readonly ClientExchange[]>;
 
 function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
@@ -117,13 +141,6 @@ function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
   return [...listed, last];
 }
 
-/** Reports list this many findings of a rule; the JSON report lists all. */
-const listedFindings = 1_000;
-/** Later findings of a rule are reported without their exchanges. */
-const detailedFindings = 50;
-/** A finding is described with the numbers of this many exchanges. */
-const shownNumbers = 20;
-
 function detailsOf(finding: Finding, attempts: Attempts) {
   const { exchanges } = finding;
   const listed = exchanges.slice(0, longestTimeline);
@@ -143,9 +160,6 @@ function placeOf({ accountId, endpoint, exchanges }: Finding): string {
   return `${account}, ${endpoint ?? 'no endpoint'}, exchanges ${numbers}`;
 }
 
-/** Exchanges of one finding that reports show. */
-const longestTimeline = 50;
-
 /** One line for each exchange of a finding, and for each other attempt at their messages. */
 function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string[] {
   // Attempts are in order, so only the first of each message can be among the first of all.
@@ -161,10 +175,9 @@ function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string
   const [first] = ordered;
   return ordered.map((exchange) => {
     const { number, method, target, reply, retryAfter, sentAt, isSeen } = exchange;
-    const seconds = ((sentAt - (first?.sentAt ?? sentAt)) / 1_000).toFixed(3);
     const id = requestIdOf(exchange);
     return [
-      `${isoTime(sentAt)} (+${seconds} s) ${number}: ${method} ${target} → ${reply.status}`,
+      `${isoTime(sentAt)} (+${sinceText(first, exchange)}) ${number}: ${method} ${target} → ${reply.status}`,
       ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
       ...(id === undefined ? [] : [`request_id ${id}`]),
       ...(isSeen ? [] : ['not seen by the client']),
@@ -176,11 +189,10 @@ function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string
 /** An exchange as reports show it, with its time since the first one. */
 export function reportExchange(exchange: ClientExchange, first: ClientExchange | undefined) {
   const { method, target, body, reply, retryAfterMs, isSeen, sentAt } = exchange;
-  const sinceMs = sentAt - (first?.sentAt ?? sentAt);
   return {
     method,
     url: target,
-    requestHeaders: { at: isoTime(sentAt), 'after-the-first': `${(sinceMs / 1_000).toFixed(3)} s` },
+    requestHeaders: { at: isoTime(sentAt), 'after-the-first': sinceText(first, exchange) },
     ...(body !== '' && { requestBody: body }),
     status: reply.status,
     replyHeaders: retryAfterMs === undefined ? {} : { 'retry-after': String(retryAfterMs / 1_000) },
@@ -188,6 +200,11 @@ export function reportExchange(exchange: ClientExchange, first: ClientExchange |
     ...(!isSeen && { failure: `${reply.status}, which the client did not see` }),
     durationMs: exchange.answeredAt - sentAt,
   };
+}
+
+/** The time since the first exchange, such as `1.250 s`. */
+function sinceText(first: ClientExchange | undefined, { sentAt }: ClientExchange): string {
+  return `${((sentAt - (first?.sentAt ?? sentAt)) / 1_000).toFixed(3)} s`;
 }
 
 export function refereeText(
@@ -211,9 +228,6 @@ export function refereeText(
     );
   return `${lines.join('\n')}\n`;
 }
-
-/** The text lists this many findings of a rule. */
-const shownFindings = 10;
 
 function findingLines({ id: ruleId, verdict, findings }: RuleJudgement, summary: Summary) {
   const { results, weighed } = summary;

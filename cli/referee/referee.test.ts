@@ -212,6 +212,28 @@ test('--expected excuses a known failure; one that has healed ends with exit 5',
   expect((await run(earlyJournal, '--expected', expected)).code).toBe(5);
 });
 
+test('--expected names all findings of a rule by its id, or one by the id of its result', async () => {
+  const traffic = journalOf((simulator) => {
+    for (const id of ['0', 'a', 'b']) sendBy(simulator, 0, { request_id: id, message: id });
+    simulator.clock.advance('16s');
+    for (const id of ['a', 'b']) sendBy(simulator, 0, { request_id: id, message: id });
+    simulator.clock.advance('44s');
+    sendBy(simulator, 0, { request_id: 'a', message: 'a' });
+    simulator.clock.advance('60s');
+    sendBy(simulator, 0, { request_id: 'b', message: 'b' });
+  });
+  const expecting = async (...names: string[]) => {
+    const expected = names.map((name) => ({ case: name, reason: 'known' }));
+    return (await run(traffic, '--expected', fileNamed('k.json', JSON.stringify({ expected }))))
+      .code;
+  };
+  expect(await expecting()).toBe(1);
+  expect(await expecting('CLIENT-1')).toBe(0);
+  expect(await expecting('CLIENT-1 (1)')).toBe(1);
+  expect(await expecting('CLIENT-1 (1)', 'CLIENT-1 (2)')).toBe(0);
+  expect(await expecting('CLIENT-1', 'CLIENT-1 (9)')).toBe(5);
+});
+
 test('a record without any request exercises nothing, exit 4', async () => {
   expect((await run(journalOf(() => {}))).code).toBe(4);
   expect((await run(fileNamed('empty.har', '{"log":{"entries":[]}}'))).code).toBe(4);
@@ -330,7 +352,9 @@ test('a recording of a proxy is judged, and what its faults did is not a reply t
   // The retry may have been in what is missing.
   const cut = await run(fileNamed('cut.ndjson', `${lines}{"sent":"cut`));
   expect(cut.code).toBe(0);
-  expect(cut.errors).toMatch(/cut.ndjson: it ends in the midst; read up to there\n$/);
+  expect(cut.errors).toMatch(
+    /cut.ndjson: the file is incomplete: its end is cut off; what comes before it is read\n$/,
+  );
 });
 
 test('a HAR file that ends in the midst is judged as a partial record, with a notice', async () => {
@@ -339,13 +363,17 @@ test('a HAR file that ends in the midst is judged as a partial record, with a no
   const cut = fileNamed('cut.har', har.slice(0, -40));
   const report = join(folder, 'cut.json');
   const { errors, out } = await run(cut, '--report', `json=${report}`);
-  expect(errors).toMatch(/cut.har: it ends in the midst; read up to there\n$/);
-  expect(out).toContain('it ends in the midst');
+  expect(errors).toMatch(
+    /cut.har: the file is incomplete: its end is cut off; what comes before it is read\n$/,
+  );
+  expect(out).toContain('the file is incomplete');
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({
     exchanges: 2,
     notices: expect.arrayContaining([
       {
-        what: expect.stringMatching(/cut.har: it ends in the midst; read up to there$/),
+        what: expect.stringMatching(
+          /cut.har: the file is incomplete: its end is cut off; what comes before it is read$/,
+        ),
         exchanges: [],
       },
     ]),

@@ -74,6 +74,23 @@ test('a token from the environment is not printed: the command names the variabl
   expect(text).not.toContain('T0KEN');
 });
 
+test('commands quote the URL of an IPv6 address, which a shell would expand', async () => {
+  const { served } = await bannerOf({ clock: 'manual' }, controlled);
+  const urls = { base_url: 'http://[::1]:1', control_url: 'http://[::1]:2' };
+  const options = { settings: { clock: 'manual' }, control: controlled } as const;
+  const text = banner({ ...served, ...urls }, options, { version: '1.2.3', env: {} });
+  const commands = text.split('\n').filter((line) => line.includes('curl'));
+  expect(commands).toHaveLength(3);
+  for (const command of commands) expect(command).toMatch(/curl -sS 'http:\/\/\[::1\]:[^']+'/);
+});
+
+test("the banner says why Node's server runs where the user chose none", async () => {
+  expect((await bannerOf({ clock: 'scaled' })).text).toContain(
+    "on Node's HTTP server, which shows simulated time in Date",
+  );
+  expect((await bannerOf({})).text).not.toContain("Node's");
+});
+
 test('ERR-3 for a scaled clock the banner explains Retry-After and send_at', async () => {
   const { text } = await bannerOf({ clock: 'scaled', rate: 60 });
   expect(text).toContain('Retry-After counts simulated seconds (--retry-after real: real ones);');

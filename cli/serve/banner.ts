@@ -5,7 +5,7 @@
 import { servicePaths } from '#contract/routes.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/terminal.ts';
-import { defaultRate, type SettingsInput } from '#src/config/settings.ts';
+import { defaultRate, defaultTransport, type SettingsInput } from '#src/config/settings.ts';
 import { routeOf } from '#src/operations/table.ts';
 import type { ReadyFile } from '#src/simulator.ts';
 import { writeAuthority, writeReadyFile } from './ready-file.ts';
@@ -24,43 +24,60 @@ export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo)
   io.out(banner(served, options, io));
 }
 
+type BannerOptions = Partial<ServeOptions> & Pick<ServeOptions, 'settings' | 'control'>;
+
 /** `served`: the content of the ready file. */
 export function banner(
   served: ReadyFile,
-  options: Partial<ServeOptions> & Pick<ServeOptions, 'settings' | 'control'>,
+  options: BannerOptions,
   { version, env }: Pick<CommandIo, 'version' | 'env'>,
 ): string {
   const { clock = 'real' } = options.settings;
-  const recorded = options.journal ?? options.journalDir;
-  const isNode = recorded !== undefined && options.transport === undefined;
-  const server = isNode ? ", Node's HTTP server: with a journal the faster one" : '';
-  const caller = chooseCaller(served, options.settings);
   const caFile = served.tls_ca_file;
-  const trust = caFile === undefined ? '' : ` --cacert ${quoted(caFile)}`;
-  const body = JSON.stringify({ to: recipient, from: caller?.from, message: 'Hello' });
   const lines = [
-    `smstwin ${version} simulates the Outbound SMS Service (clock ${clock}, seed ${served.seed}${server}).`,
+    `smstwin ${version} simulates the Outbound SMS Service (clock ${clock}, seed ${served.seed}${serverNote(options)}).`,
     '',
     `  base URL     ${served.base_url}`,
     `  control URL  ${served.control_url ?? 'none'}`,
-    ...(caller === undefined
-      ? ['  This world has no key with a number to send from.']
-      : [
-          `  API key      ${caller.key} (${foreignText(caller.account)})`,
-          `  from         ${caller.from}`,
-          '',
-          'Send a message, then read its status with the message_id of the reply:',
-          `${curl(served.base_url + servicePaths.send, caller.key)} -H 'Content-Type: application/json' -d '${body}'${trust}`,
-          `${curl(served.base_url + readPath, caller.key)}${trust}`,
-        ]),
+    ...callerLines(served, options.settings),
     '',
-    ...(caFile === undefined ? [] : [trustHint(quoted(caFile)), '']),
-    timeHint(served, options, env),
   ];
+  if (caFile !== undefined) lines.push(trustHint(quoted(caFile)), '');
+  lines.push(timeHint(served, options, env));
   return `${lines.join('\n')}\n`;
 }
 
-/** The first account with a key and a number to send from: its own working SIM, or the pool's. */
+/** Which HTTP server runs, and why, if the user chose none and it is not the usual one. */
+function serverNote({ transport, journal, journalDir, settings }: BannerOptions): string {
+  const isRecorded = (journal ?? journalDir) !== undefined;
+  const isScaled = settings.clock === 'scaled';
+  const isUsual = defaultTransport({ isRecorded, isScaled }) === 'hyperexpress';
+  if (transport !== undefined || isUsual) return '';
+  const reason = isRecorded ? 'is faster with a journal' : 'shows simulated time in Date';
+  return `, on Node's HTTP server, which ${reason}`;
+}
+
+/** A key, a number to send from, and commands that use them. */
+function callerLines(served: ReadyFile, settings: SettingsInput): readonly string[] {
+  const caller = chooseCaller(served, settings);
+  if (caller === undefined) return ['  This world has no key with a number to send from.'];
+  const { key, from, account } = caller;
+  const trust = served.tls_ca_file === undefined ? '' : ` --cacert ${quoted(served.tls_ca_file)}`;
+  const body = JSON.stringify({ to: recipient, from, message: 'Hello' });
+  return [
+    `  API key      ${key} (${foreignText(account)})`,
+    `  from         ${from}`,
+    '',
+    'Send a message, then read its status with the message_id of the reply:',
+    `${curl(served.base_url + servicePaths.send, key)} -H 'Content-Type: application/json' -d '${body}'${trust}`,
+    `${curl(served.base_url + readPath, key)}${trust}`,
+  ];
+}
+
+/**
+ * The first account with a key and a number to send from: its own working SIM, or the pool's. The
+ * world file says whether a SIM works, because the ready file has no states.
+ */
 function chooseCaller(served: ReadyFile, settings: SettingsInput) {
   const pool = served.pool[0]?.number;
   for (const { name, api_key: key, sims } of served.accounts) {
@@ -77,7 +94,7 @@ function chooseCaller(served: ReadyFile, settings: SettingsInput) {
 }
 
 function curl(url: string, key: string): string {
-  return `  curl -sS ${url} -H 'Authorization: Bearer ${key}'`;
+  return `  curl -sS ${quoted(url)} -H 'Authorization: Bearer ${key}'`;
 }
 
 /** What makes Node, Python, Go and curl trust the certificate. */
@@ -87,9 +104,9 @@ function trustHint(path: string): string {
   return `Let clients trust its certificate (Java and others: docs/https.md):\n  export ${values}`;
 }
 
-/** Quotes a path, so that a shell reads one word. */
-function quoted(path: string): string {
-  return /^[\w./+@:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+/** Quotes a path or a URL, so that a shell reads one word: zsh expands `[::1]`. */
+function quoted(word: string): string {
+  return /^[\w./+@:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function timeHint(
@@ -101,10 +118,10 @@ function timeHint(
     if (served.control_url === null)
       return 'Time does not move: the clock is manual and there is no control port.';
     const token = control === false ? '' : tokenHeader(control.token, env);
+    const url = quoted(served.control_url + routeOf('clock.advance').path);
     return [
       'Time does not move until you advance it:',
-      `  curl -sS ${served.control_url}${routeOf('clock.advance').path}${token} ` +
-        `-H 'Content-Type: application/json' -d '{"by":"60s"}'`,
+      `  curl -sS ${url}${token} -H 'Content-Type: application/json' -d '{"by":"60s"}'`,
     ].join('\n');
   }
   if (settings.clock === 'scaled') {

@@ -8,7 +8,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { UsageError } from '#io/command-error.ts';
-import { type OwnKind, obstacleTo, ownerOnly, removeOwn, writeOwn } from '#io/own-file.ts';
+import {
+  type OwnFile,
+  type OwnKind,
+  obstacleTo,
+  ownerOnly,
+  removeOwn,
+  writeOwn,
+} from '#io/own-file.ts';
 import type { ReadyFile } from '#src/simulator.ts';
 
 const readyKind: OwnKind = {
@@ -26,17 +33,21 @@ export function prepareReadyFile(path: string): void {
 
 /** Writes the file, and removes it when the process ends. Throws a CommandError. */
 export function writeReadyFile(path: string, content: ReadyFile): void {
-  writeUntilExit('--ready-file', path, `${JSON.stringify(content, null, 2)}\n`, readyKind);
+  const file = { what: `--ready-file ${path}`, path, kind: readyKind };
+  writeUntilExit(file, `${JSON.stringify(content, null, 2)}\n`);
 }
 
 /**
- * Writes the certificate that clients must trust next to the ready file; without one, into a
+ * Writes the certificate that clients must trust next to the file of this name; without one, into a
  * private folder. Both are removed when the process ends. Returns its path. Throws a CommandError.
  */
-export function writeAuthority(ca: string, readyFile: string | undefined): string {
-  const path = readyFile === undefined ? join(temporaryFolder(), 'ca.pem') : `${readyFile}.ca.pem`;
-  writeUntilExit('the certificate of --tls self-signed', resolve(path), ca, authorityKind);
-  return resolve(path);
+export function writeAuthority(ca: string, nextTo: string | undefined): string {
+  const path = resolve(
+    nextTo === undefined ? join(temporaryFolder(), 'ca.pem') : `${nextTo}.ca.pem`,
+  );
+  const what = `the certificate of --tls self-signed ${path}`;
+  writeUntilExit({ what, path, kind: authorityKind }, ca);
+  return path;
 }
 
 /** True for the certificate of an authority that `--tls self-signed` made. */
@@ -60,9 +71,10 @@ function temporaryFolder(): string {
   }
 }
 
-/** `what`: the file, as an error names it. Only its owner may read it: it may hold full keys. */
-function writeUntilExit(what: string, path: string, text: string, kind: OwnKind): void {
-  writeOwn(`${what} ${path}`, path, text, kind, ownerOnly);
+/** Only its owner may read the file: it may hold full keys. */
+function writeUntilExit(file: OwnFile, text: string): void {
+  const { path, kind } = file;
+  writeOwn({ ...file, mode: ownerOnly }, text);
   process.once('exit', () => {
     try {
       // Another process may have replaced it by its own.

@@ -232,9 +232,9 @@ test.each([
 });
 
 test.each([
-  { SMSTWIN_PORT: 'tcp://10.96.0.12:8080' },
-  { SMSTWIN_CONTROL_PORT: 'udp://10.96.0.12:8081' },
-])('%j is the address of a service: it is ignored with one line', async (env) => {
+  ['--port', { SMSTWIN_PORT: 'tcp://10.96.0.12:8080' }],
+  ['--control-port', { SMSTWIN_CONTROL_PORT: 'udp://10.96.0.12:8081' }],
+])('%s is not the address of a service: it is ignored with one line', async (flag, env) => {
   let printed = '';
   const error = (text: string) => {
     printed += text;
@@ -244,7 +244,8 @@ test.each([
   readFlags(command, [], env);
   expect(await serveOptions(command)).toMatchObject({ port: 8080, control: { port: 8081 } });
   const [[name, value] = []] = Object.entries(env);
-  const line = `smstwin serve: ${name} ${value}: ignored; it is the address of a service\n`;
+  const why = `ignored, because Kubernetes or Docker set it; set ${flag}`;
+  const line = `smstwin serve: ${name} ${value}: ${why}\n`;
   expect(printed).toBe(line);
   readFlags(command, ['--port', '1', '--control-port', '2'], env);
   expect(printed).toBe(line);

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
 import { baseUrlValue, fileValue, isLoopback, oneOf, plainHost } from '#io/flag-values.ts';
 import { type Flag, type FlagValues, flag, heading, list } from '#io/flags.ts';
-import { type DependentFlag, isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
+import { type DependentFlag, isOnCommandLine, refuseWithoutNeeds } from '#io/given-flags.ts';
 import {
   assumptionValue,
   hostNameValue,
@@ -201,7 +201,6 @@ export async function serveOptions(command: Command, passedToken?: string) {
   };
 }
 
-/** The host names that the URLs of the service show. */
 function hostsInUrls({ host, publicUrl }: ServeFlags): readonly string[] {
   const names = publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
   return names.map(plainHost);
@@ -209,17 +208,20 @@ function hostsInUrls({ host, publicUrl }: ServeFlags): readonly string[] {
 
 function refuseWithoutPartner(command: Command, flags: ServeFlags): void {
   const { clock, retryAfter, journal, journalDir } = flags;
+  const isScaled = clock === 'scaled';
+  const isRecorded = (journal ?? journalDir) !== undefined;
   const scaled = `--clock scaled; the clock is ${clock}`;
+  const manual = `--clock manual; the clock is ${clock}`;
   const ofControlPort = ['controlHost', 'controlPort', 'controlToken', 'controlAllowedHost'];
-  refuseAlone(command, [
-    ['rate', scaled, clock === 'scaled'],
-    ['retryAfter', scaled, clock === 'scaled' || retryAfter === 'simulated'],
-    ['startTime', `--clock manual; the clock is ${clock}`, clock === 'manual'],
-    ['journalMax', '--journal or --journal-dir', (journal ?? journalDir) !== undefined],
+  refuseWithoutNeeds(command, [
+    { name: 'rate', needs: scaled, isThere: isScaled },
+    { name: 'retryAfter', needs: scaled, isThere: isScaled || retryAfter === 'simulated' },
+    { name: 'startTime', needs: manual, isThere: clock === 'manual' },
+    { name: 'journalMax', needs: '--journal or --journal-dir', isThere: isRecorded },
     // Their variables are permitted, because the container image sets one of them.
     ...ofControlPort.map((name): DependentFlag => {
       const isThere = flags.control || !isOnCommandLine(command, name);
-      return [name, 'a control port: leave out --no-control', isThere];
+      return { name, needs: 'a control port: leave out --no-control', isThere };
     }),
   ]);
 }

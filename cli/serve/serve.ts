@@ -68,7 +68,7 @@ export async function serve(
     await simulator.close();
     throw error;
   }
-  return closeAtStop(stopped, () => simulator.close(), undefined, lifecycle);
+  return closeAtStop(stopped, () => simulator.close(), { lifecycle });
 }
 
 /** A line of `--log`: one request of the service. Shows the key's id, never the key. */

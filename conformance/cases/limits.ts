@@ -80,7 +80,7 @@ const every429OfTheRun = about('ERR-3/every-429-of-the-run', ['sender'], 0, {
   sends: 'nothing more: judges every 429 of the run',
   demands: 'a wait of at most a minute, and the next request passes after it',
   steps: async (t) => {
-    t.exchanges.push(...t.target.log);
+    for (const exchange of t.target.log) t.exchanges.push(exchange);
   },
 });
 
@@ -206,7 +206,7 @@ function manyMinutesCase(name: LimitedEndpoint): Case {
       await t.advance(65 * secondMs);
       // Half of the limit every 40 s: no minute holds more than the limit.
       for (let i = 0; i < 3; i += 1) {
-        await flood(limit / 2, () => requestTo(t, name, account));
+        await flood(Math.floor(limit / 2), () => requestTo(t, name, account));
         await t.advance(40 * secondMs);
       }
     },

@@ -60,8 +60,8 @@ export function similarIdsOf(id: string): string[] {
   ];
 }
 
-/** Another unknown id for each `n`. The number replaces the last two digits, so it must have two. */
-const unknownIdOf = (n: number) => `${unknownId.slice(0, -2)}${tellingReads + n}`;
+/** Another unknown id for each `n` up to 98: it replaces the last two digits. */
+const unknownIdOf = (n: number) => `${unknownId.slice(0, -2)}${`${n + 1}`.padStart(2, '0')}`;
 
 /** Reads a foreign id and unknown ones: more of them while the replies seem to tell them apart. */
 async function compareReads(
@@ -115,7 +115,7 @@ async function readMessagesOfTheRun(t: Trial): Promise<void> {
   const ids = new Set(sends.map(messageIdOf));
   t.exchanges.push(...since.filter((exchange) => isRead(exchange) && ids.has(exchange.id ?? '')));
   const drawn = sends
-    .map((send) => ({ send, place: placeOf(send, t.target.seed) }))
+    .map((send) => ({ send, place: readingOrderOf(send, t.target.seed) }))
     .sort((one, other) => (one.place < other.place ? -1 : 1));
   const startedAt = performance.now();
   await flood(Math.min(drawn.length, readsAtTheEnd), async (index) => {
@@ -127,8 +127,8 @@ async function readMessagesOfTheRun(t: Trial): Promise<void> {
   });
 }
 
-/** Messages are read in the order of their places: held ones, those with a text of their own. */
-function placeOf(send: Exchange, seed: number): string {
+/** Held messages come first, then those with a text of their own; each group by chance of the seed. */
+function readingOrderOf(send: Exchange, seed: number): string {
   const isCommon = String(send.fields?.['message']).startsWith('conformance');
   const kind = mayBeHeld(send) ? 0 : 1 + Number(isCommon);
   return `${kind} ${hash('sha256', `${seed} ${messageIdOf(send)}`)}`;
@@ -171,7 +171,7 @@ export const readCases: readonly Case[] = [
   judging('SVC-3/every-message-of-the-run', lastReads, {
     isLast: true,
     sends: `reads of up to ${readsAtTheEnd} messages of the other cases`,
-    demands: 'none is queued that was sent long before others of its SIM, which are not',
+    demands: 'no message is still queued long after later ones of its SIM were picked up',
     steps: async (t) => {
       const sends = sendsOfMovingQueue(t);
       if (sends.length === 0) t.lack('a message that its device picked up in time');

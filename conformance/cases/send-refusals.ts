@@ -44,10 +44,12 @@ function refusalCase(
       const all = rows({ to: t.recipient, from: account.from });
       const allowed = allowedRows(t, all);
       const chosen = t.someOf(allowed, tries);
-      const left = all.length - allowed.length;
+      const excluded = all.length - allowed.length;
       if (chosen.length < all.length) {
         const why =
-          left === 0 ? '' : `, without ${left} that --allow-to and no --unknown-from leave`;
+          excluded === 0
+            ? ''
+            : `, without ${excluded} to recipients that --allow-to excludes (--unknown-from would allow them)`;
         t.describeSends(
           `${sends}: ${chosen.length} of ${all.length}, by --seed${why}: ${chosen.map(shownFields).join(', ')}`,
         );
@@ -87,8 +89,8 @@ function shownFields(fields: Fields): string {
 
 const requiredFields = ['to', 'from', 'message'];
 
-/** No numbers: a target may read one as its text (`typeCoercion`). */
-const wrongTypes = ({ to, from }: ValidNumbers): readonly Fields[] => [
+/** Holds no JSON numbers, because a target may read one as its text (`typeCoercion`). */
+const wrongValues = ({ to, from }: ValidNumbers): readonly Fields[] => [
   { message: { text: 'x' } },
   { message: ['x'] },
   { message: 'x\0' },
@@ -177,7 +179,7 @@ export const refusalCases: readonly Case[] = [
   refusalCase('SEND-5/wrong-types', {
     sends:
       'values of the wrong type in every field, a null byte, half of an emoji, and invalid dates',
-    rows: wrongTypes,
+    rows: wrongValues,
     tries: 11,
   }),
   refusalCase('SEND-5/body-identifies-the-field', {

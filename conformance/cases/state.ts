@@ -66,10 +66,15 @@ async function readEndedOfTheRun(t: Trial): Promise<void> {
   }
 }
 
+const finalRank = statuses.indexOf('delivered');
+
 /** The most messages of other cases that `STATE-3/never-backwards` reads at a time. */
 const mostOthers = 8;
 
-/** Reads messages of other cases up to their end, the latest ones first. */
+/**
+ * Reads messages of other cases up to their end, the latest ones first. Messages for which there is
+ * no place are left out, because they are older.
+ */
 function readsOfOthers(t: Trial, { key }: AccountUnderTest): () => Promise<unknown> {
   const seen = new Set<Exchange>();
   let open: string[] = [];
@@ -82,7 +87,7 @@ function readsOfOthers(t: Trial, { key }: AccountUnderTest): () => Promise<unkno
       t.exchanges.push(send);
     }
     const replies = await Promise.all(open.map((id) => t.get(paths.read(id), key)));
-    open = open.filter((_, index) => rankOf(replies[index]) < statuses.indexOf('delivered'));
+    open = open.filter((_, index) => rankOf(replies[index]) < finalRank);
   };
 }
 
@@ -94,7 +99,7 @@ function isImmediateOfOwn(send: Exchange): boolean {
 /** How many rounds of reads `STATE-3/never-backwards` adds once the message is final. */
 const roundsAfterTheEnd = 4;
 /** Pauses in real time: short at first; 98 s in all, nearly five polls of 20 s. */
-const realPausesMs = [...Array(20).fill(400), ...Array(50).fill(1_800)];
+const realPausesMs = [...Array<number>(20).fill(400), ...Array<number>(50).fill(1_800)];
 /** With a control port: the reads in each poll interval, and the intervals to read for. */
 const readsPerPoll = 5;
 const mostPolls = 9;
@@ -113,6 +118,7 @@ async function* takePauses(t: Trial): AsyncGenerator<void> {
   }
 }
 
+/** The place of the status that a read shows; -1, older than all, without a Message body. */
 function rankOf(reply: Reply | undefined): number {
   const { json } = reply ?? {};
   return statuses.indexOf(textOf(Object(json).status) as Status);

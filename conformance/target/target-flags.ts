@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
 import { headerValue, phoneNumber } from '#io/flag-values.ts';
 import type { Flag } from '#io/flags.ts';
-import { isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
+import { isOnCommandLine, refuseWithoutNeeds } from '#io/given-flags.ts';
 
 /** What kind of value a flag takes, and what it means. */
 type FlagRow = readonly [kind: 'key' | 'id' | 'number', about: string];
@@ -58,15 +58,16 @@ export function refuseWithoutTarget(command: Command, baseUrl: string | undefine
   const refused = [...flagNames.filter((name) => name !== 'to'), 'controlUrl'];
   const needs = 'a base_url: without one, conform checks a simulator of its own';
   const hasBaseUrl = baseUrl !== undefined;
-  refuseAlone(
+  refuseWithoutNeeds(
     command,
-    refused.map((name) => [name, needs, hasBaseUrl]),
+    refused.map((name) => ({ name, needs, isThere: hasBaseUrl })),
   );
   // `serve` reads the same variable, so the variable alone does not imply a target.
   if (!isOnCommandLine(command, 'controlToken')) return;
-  refuseAlone(command, [
-    ['controlToken', needs, hasBaseUrl],
-    ['controlToken', '--control-url', command.getOptionValue('controlUrl') !== undefined],
+  const hasControl = command.getOptionValue('controlUrl') !== undefined;
+  refuseWithoutNeeds(command, [
+    { name: 'controlToken', needs, isThere: hasBaseUrl },
+    { name: 'controlToken', needs: '--control-url', isThere: hasControl },
   ]);
 }
 

@@ -8,7 +8,7 @@ import type { Json } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { defaultPage, largestPage } from '#src/operations/messages/message-query.ts';
-import { waitInputSchema } from '#src/operations/messages/wait-for-messages.ts';
+import { waitInputSchema, waitTimeout } from '#src/operations/messages/wait-for-messages.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
@@ -74,16 +74,14 @@ export async function pageOfMessages(
   });
 }
 
-/** The request to one shard for its page from this cursor on. */
 function pageRequest(request: ControlRequest, cursor: string, size: string): ShardRequest {
   const query = new URLSearchParams(request.query);
   query.set('limit', size);
   query.delete('cursor');
   if (cursor !== '') query.set('cursor', cursor);
-  return requestForShard(request, '', query.toString());
+  return requestForShard(request, { query: query.toString() });
 }
 
-/** The newest messages of all pages, each with its shard. */
 function newestOf(pages: readonly ShardPage[], limit: number) {
   return pages
     .flatMap(({ shard, page }) => page.messages.map((message) => ({ message, shard })))
@@ -110,7 +108,8 @@ export async function waitForMessages(
   clock: WideClock,
   input: unknown,
 ): Promise<ControlReply> {
-  const { match, count, timeout_ms: timeoutMs, advance } = readInput(waitInputSchema, input);
+  const wait = readInput(waitInputSchema, input);
+  const { match, count, timeout_ms: timeoutMs, advance } = wait;
   const body = JSON.stringify({ match, count: 1, timeout_ms: 0 });
   const countRequest = { ...routeOf('messages.wait'), body };
   const startedMs = performance.now();
@@ -126,11 +125,7 @@ export async function waitForMessages(
     const isOver = advance
       ? Date.parse(now) >= untilMs
       : performance.now() - startedMs >= timeoutMs;
-    if (isOver) {
-      const unit = advance ? 'simulated ms' : 'ms';
-      const message = `${matching} of ${count} messages matched within ${timeoutMs} ${unit}`;
-      throw new OperationRefused('timeout', message);
-    }
+    if (isOver) throw waitTimeout(matching, wait);
     if (!advance) await pause(waitPauseMs);
     else {
       const deadlineMs = nextAt === null ? untilMs : Date.parse(nextAt);
@@ -159,12 +154,13 @@ export async function requestDetail(
   fleetNumber: string,
   shardRequest: ShardRequest,
 ): Promise<ControlReply> {
-  const { number, shardIndex } = shardNumber(Number(fleetNumber), shards.length);
+  const count = shards.length;
+  const { number, shardIndex: index } = shardNumber(Number(fleetNumber), count);
   const { path } = routeOf('requests.get', String(number));
-  const reply = await (shards[shardIndex] ?? shards[0]).ask({ ...shardRequest, path });
+  const reply = await (shards[index] ?? shards[0]).ask({ ...shardRequest, path });
   if (reply.status === 200) {
     return changedReply(reply, (view: Json) =>
-      withFleetNumbers(view, requestNumbers, shardIndex, shards.length),
+      withFleetNumbers(view, requestNumbers, { index, count }),
     );
   }
   // A refusal names the number that was asked for.

@@ -52,7 +52,6 @@ type ListBounds = Pick<Joining, 'limit' | 'most'>;
 interface Merging {
   /** The request for each shard, if theirs differ. */
   readonly requestFor?: (shard: Shard) => ShardRequest;
-  /** Completes the joined reply. */
   readonly complete?: (joined: object) => object | Promise<object>;
 }
 
@@ -221,12 +220,11 @@ export class WideWorld {
       return errorReply(409, 'conflict', message, { path: 'shard' });
     }
     query.delete('shard');
-    const reply = await shard.ask(requestForShard(request, '', query.toString()));
+    const reply = await shard.ask(requestForShard(request, { query: query.toString() }));
     if (operation.fleet.changesRoutes === true) await this.#owners.update();
     return passedReply(reply);
   }
 
-  /** Asks all shards and joins their replies. */
   async #merged(
     { operation, request, shardRequest }: Call,
     { requestFor = () => shardRequest, complete = (joined) => joined }: Merging = {},

@@ -34,7 +34,7 @@ export class IntentNames {
     if (names === undefined || names.isUnambiguous) return names?.latest;
     const keys = matchKeys(send.fields?.['to'], senderNumberOf(send), send.fields?.['message']);
     const closest = keys.find((key) => names.byMatchKey.has(key));
-    return names.byMatchKey.get(closest ?? '') ?? names.latest;
+    return closest === undefined ? names.latest : names.byMatchKey.get(closest);
   }
 
   #add({ intent, to, from, message, request_id: id }: ReportedIntent): void {
@@ -107,7 +107,7 @@ export class IntentsByName {
 
   /** The number of the last send in the record whose id has the name; 0 without one. */
   lastNumberOf(name: string | undefined): number {
-    return this.#named.get(name ?? '')?.lastNumber ?? 0;
+    return name === undefined ? 0 : (this.#named.get(name)?.lastNumber ?? 0);
   }
 
   #namedOf(send: ClientExchange, id: string): NamedIntents | undefined {

@@ -165,7 +165,9 @@ test('the lost end of a HAR file may hold what came in the midst', async () => {
   const notices: unknown[] = [];
   const text = JSON.stringify({ log: { entries } });
   await readText(text.slice(0, -60), 'run.har', (...said) => notices.push(said));
-  expect(notices).toEqual([['run.har: it ends in the midst; read up to there', 'some']]);
+  expect(notices).toEqual([
+    ['run.har: the file is incomplete: its end is cut off; what comes before it is read', 'some'],
+  ]);
 });
 
 test('other hosts and other paths are left out, a gateway before the path is not', async () => {

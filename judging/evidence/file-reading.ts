@@ -36,7 +36,7 @@ export class FileReading {
   readonly #clock = new FileClock();
   readonly #foreignRequests = new ForeignRequests();
   /** The recipients whose sends a simulator refuses with 429, whatever its limiter says. */
-  readonly #throttled = [formOf(scriptedRecipients.throttled)];
+  readonly #throttled = [recipientPattern(scriptedRecipients.throttled)];
   #events: TrafficEvent[] = [];
 
   constructor(path: string, shared: SharedReading) {
@@ -50,7 +50,8 @@ export class FileReading {
     if (this.#copies.isCopy(exchange, text)) return;
     if (exchange.reply?.status === 429) {
       const { to } = objectIn(exchange.body) ?? {};
-      exchange.isScripted = typeof to === 'string' && this.#throttled.some((form) => form.test(to));
+      exchange.isScripted =
+        typeof to === 'string' && this.#throttled.some((pattern) => pattern.test(to));
     }
     if (this.#clock.take(exchange)) this.#events.push('cut');
     this.#events.push(exchange);
@@ -58,7 +59,7 @@ export class FileReading {
 
   /** A world scripts that sends to these recipients are refused with 429; `*` is any digits. */
   scriptThrottled(to: string): void {
-    this.#throttled.push(formOf(to));
+    this.#throttled.push(recipientPattern(to));
   }
 
   /** Notes that the exchanges before this place do not explain those after it. */
@@ -67,16 +68,16 @@ export class FileReading {
     this.#events.push('cut');
   }
 
-  /** True if the exchange has a path of the service. */
-  isOfService(exchange: TrafficExchange): boolean {
+  /** Notes whether the exchange has a path of the service; returns that. */
+  noteRequest(exchange: TrafficExchange): boolean {
     const { path } = exchange;
     const isRoute = matchRoute(path.endsWith('/') ? path : `${path}/`) !== undefined;
     this.#foreignRequests.note(exchange, isRoute);
     return isRoute;
   }
 
-  /** The events that were added since they were taken last. */
-  taken(): TrafficEvent[] {
+  /** Returns the events that were added since the last call. */
+  takeEvents(): TrafficEvent[] {
     const events = this.#events;
     this.#events = [];
     return events;
@@ -86,15 +87,16 @@ export class FileReading {
     const { line } = this.#foreignRequests;
     if (line !== undefined) this.notice(line);
     if (this.#clock.wasSetBack)
-      this.notice('its clock was set back: no time from before it to after it is judged', 'order');
-    if (this.isCut)
-      this.notice('it ends in the midst; read up to there', this.#clock.isInOrder ? 'end' : 'some');
+      this.notice('its clock was set back; times across that point are not judged', 'order');
+    if (this.isCut) this.notice(cutOff, this.#clock.isInOrder ? 'end' : 'some');
   }
 
   notice(what: string, lacks?: Parameters<NoticeTaker>[1]): void {
     this.shared.onNotice(`${basename(this.path)}: ${what}`, lacks);
   }
 }
+
+const cutOff = 'the file is incomplete: its end is cut off; what comes before it is read';
 
 type Headers = TrafficExchange['headers'];
 
@@ -106,7 +108,7 @@ class SharedHeaders {
   readonly #latest: Headers[] = [];
   #next = 0;
 
-  same(headers: Headers): Headers {
+  shared(headers: Headers): Headers {
     const known = this.#latest.find((one) => areEqual(one, headers));
     if (known === undefined) this.#latest[this.#next++ % rememberedHeaders] = headers;
     return known ?? headers;
@@ -119,7 +121,7 @@ function areEqual(some: Headers, others: Headers): boolean {
   return true;
 }
 
-/** The numbers that an outcome's recipient stands for: `*` is any digits. */
-function formOf(to: string): RegExp {
-  return new RegExp(`^${to.replaceAll(/[^\d*]/g, '\\$&').replaceAll('*', '\\d*')}$`);
+/** The numbers that an outcome's recipient stands for: a plus, and digits; `*` is any digits. */
+function recipientPattern(to: string): RegExp {
+  return new RegExp(`^${to.replaceAll('+', '\\+').replaceAll('*', '\\d*')}$`);
 }

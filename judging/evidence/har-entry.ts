@@ -110,7 +110,7 @@ export function exchangeOfEntry(entry: HarEntry, reading: FileReading): TrafficE
     method: request.method,
     path: keys.hiddenInAddress(pathOf(pathname)),
     query: keys.hiddenInAddress(search.slice(1)),
-    headers: reading.headers.same(headers),
+    headers: reading.headers.shared(headers),
     showsCredential: authorization !== undefined,
     body: body === undefined ? undefined : keys.hiddenIn(body),
     // Recorders write status 0 or less where no whole reply came.
@@ -137,7 +137,7 @@ function replyOf(
   if (typeof type === 'string' && type !== '') headers['content-type'] = type;
   return {
     status,
-    headers: reading.headers.same(headers),
+    headers: reading.headers.shared(headers),
     lacksHeaders: lacksHeaders || undefined,
     body: body === undefined ? undefined : reading.shared.keys.hiddenIn(body),
   };

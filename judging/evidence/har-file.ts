@@ -73,7 +73,7 @@ class Entries {
     }
     const exchange = exchangeOfEntry(entry, this.#reading);
     const { host, path, method } = exchange;
-    if (this.#reading.isOfService(exchange)) this.#admit(host);
+    if (this.#reading.noteRequest(exchange)) this.#admit(host);
     else if (!path.includes('/api/')) return;
     if (method === 'OPTIONS' || entry._fromCache !== undefined) return;
     const add = () => {

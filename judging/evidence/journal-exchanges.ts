@@ -35,7 +35,7 @@ export function journalReader(reading: FileReading): TextReader {
       const exchange = exchangeOfEntry(entry, faults > 0, reading);
       requests++;
       if (entry.reply.delivery !== undefined) late.set(requests, exchange);
-      reading.isOfService(exchange);
+      reading.noteRequest(exchange);
       // The checksum at the end tells lines apart as well as all of the text. What another run, or
       // the same one at another time, answered alike is no copy, unless it created the message.
       const number = entry.reply.status === 202 ? '' : requests;
@@ -91,7 +91,7 @@ function exchangeOfEntry(
     method: request.method,
     path: request.path,
     query: request.query ?? '',
-    headers: reading.headers.same(headers),
+    headers: reading.headers.shared(headers),
     showsCredential: true,
     address,
     body:

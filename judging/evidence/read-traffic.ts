@@ -106,12 +106,12 @@ export async function* listsOfText(
       reader.take(piece);
     } finally {
       // Also if a mistake ends the reading: yields what precedes it.
-      const list = reading.taken();
+      const list = reading.takeEvents();
       if (list.length > 0) yield list;
     }
   }
   reader.end();
-  const list = reading.taken();
+  const list = reading.takeEvents();
   if (list.length > 0) yield list;
   reading.end();
 }
@@ -126,7 +126,7 @@ function recordingReader(reading: FileReading): TextReader {
     const line = readLine(text);
     if (line !== undefined) {
       const exchange = exchangeOfLine(line, reading);
-      reading.isOfService(exchange);
+      reading.noteRequest(exchange);
       reading.add(exchange, text);
     } else if (text.trim() !== '' && broken++ === 0) firstBroken = number;
   });
@@ -162,13 +162,13 @@ function exchangeOfLine(line: RecordedLine, reading: FileReading): TrafficExchan
     method: request.method,
     path: pathOf(path),
     query,
-    headers: reading.headers.same(request.headers),
+    headers: reading.headers.shared(request.headers),
     showsCredential: true,
     address: line.client,
     body: bodyIn(request),
     reply: reply && {
       status: reply.status,
-      headers: reading.headers.same(reply.headers),
+      headers: reading.headers.shared(reply.headers),
       body: bodyIn(reply),
     },
     // If the request did not reach the service, the status shows nothing about it.

@@ -38,19 +38,15 @@ export async function* piecesOf(path: string, onCut: () => void): AsyncGenerator
   } catch (error) {
     throw new CommandError(2, `${path}: ${reasonOf(error)}`);
   }
-  const opening = Buffer.alloc(magicBytes);
-  const magic = opening.subarray(0, readSync(file, opening, 0, magicBytes, 0));
-  const isZipped = magic[0] === 0x1f && magic[1] === 0x8b;
-  const blocks = Readable.from(blocksOf(file));
-  const unzip = createGunzip({ chunkSize: pieceBytes });
-  blocks.on('error', (error) => unzip.destroy(error));
   const decoder = new StringDecoder('utf8');
   let hasText = false;
   try {
+    const opening = Buffer.alloc(magicBytes);
+    const magic = opening.subarray(0, readSync(file, opening, 0, magicBytes, 0));
+    const isZipped = magic[0] === 0x1f && magic[1] === 0x8b;
     const foreign = isZipped ? undefined : foreignKindOfBytes(magic);
     if (foreign !== undefined) throw refusal(path, foreign);
-    const bytes = isZipped ? blocks.pipe(unzip) : blocksOf(file);
-    for await (const block of bytes) {
+    for await (const block of isZipped ? unzipped(file) : blocksOf(file)) {
       hasText = true;
       yield decoder.write(block);
     }
@@ -59,11 +55,24 @@ export async function* piecesOf(path: string, onCut: () => void): AsyncGenerator
     if (error instanceof CommandError) throw error;
     if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR')
       throw new CommandError(2, `${path}: ${reasonOf(error)}`);
-    if (!hasText) throw refusal(path, 'compressed with gzip and cut off before any text');
+    if (!hasText)
+      throw new CommandError(2, `${path}: the compressed file is incomplete; copy it again`);
     onCut();
   } finally {
-    blocks.destroy();
     closeSync(file);
+  }
+}
+
+/** The blocks of a file that is compressed with gzip. */
+async function* unzipped(file: number): AsyncGenerator<Buffer> {
+  const blocks = Readable.from(blocksOf(file));
+  const unzip = createGunzip({ chunkSize: pieceBytes });
+  blocks.on('error', (error) => unzip.destroy(error));
+  try {
+    yield* blocks.pipe(unzip);
+  } finally {
+    // Before the file is closed, which a reader may do halfway.
+    blocks.destroy();
   }
 }
 
@@ -86,8 +95,13 @@ export async function opened(pieces: AsyncGenerator<string>, path: string): Prom
     start += value;
   }
   start = start.replace(/^\uFEFF/, '');
-  const kind = kindOf(start.slice(0, openingLength));
-  if (kind === undefined) throw refusal(path, foreignKindOf(start.slice(0, openingLength)));
+  const opening = start.slice(0, openingLength);
+  const kind = kindOf(opening);
+  if (kind === undefined) {
+    // Closes the file.
+    await pieces.return(undefined);
+    throw refusal(path, foreignKindOf(opening));
+  }
   async function* all() {
     yield start;
     yield* pieces;

@@ -53,7 +53,7 @@ export const expectedFile: OwnKind = {
 
 export function writeExpectations(path: string, expected: readonly Expectation[]): void {
   const text = `${JSON.stringify({ expected }, null, 2)}\n`;
-  writeOwn(`--write-expected ${path}`, path, text, expectedFile);
+  writeOwn({ what: `--write-expected ${path}`, path, kind: expectedFile }, text);
 }
 
 function isOfBoth(entry: unknown): boolean {

@@ -156,7 +156,7 @@ export const discoveredFile: OwnKind = {
 
 export function writeDiscovered(file: string, { answers }: Discovered): void {
   const text = `${JSON.stringify(answers, null, 2)}\n`;
-  writeOwn(`--discover ${file}`, file, text, discoveredFile);
+  writeOwn({ what: `--discover ${file}`, path: file, kind: discoveredFile }, text);
 }
 
 /**

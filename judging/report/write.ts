@@ -46,7 +46,7 @@ export function writeReports(
       continue;
     }
     try {
-      writeOwn(`--report ${kind}=${file}`, file, content, ownReport);
+      writeOwn({ what: `--report ${kind}=${file}`, path: file, kind: ownReport }, content);
     } catch (failure) {
       if (!(failure instanceof CommandError)) throw failure;
       for (const line of failure.lines) error(line);

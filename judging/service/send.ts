@@ -93,8 +93,7 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
         findings.require(isShown(exchange), [exchange], () => void verify.accepted(reply));
       if (reply.status !== 400) continue;
       const wronglyBlamed = names.filter(
-        (name) =>
-          namesField(reply.json, name, { readsProse: false }) && !mayBeBlamed.includes(name),
+        (name) => isNamed(reply, name) && !mayBeBlamed.includes(name),
       );
       findings.judge([exchange], () => {
         if (wronglyBlamed.length > 0) failForNames(reply, [...invalid, ...open]);
@@ -104,11 +103,13 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
   };
 }
 
+function isNamed({ json }: Reply, name: string): boolean {
+  return namesField(json, name, { readsProse: false });
+}
+
 /** Says which names a 400 has, and which of them the fields of the send permit. */
 function failForNames(reply: Reply, mayBeNamed: readonly string[]): never {
-  const named = documentedNames.filter((name) =>
-    namesField(reply.json, name, { readsProse: false }),
-  );
+  const named = documentedNames.filter((name) => isNamed(reply, name));
   const right = mayBeNamed.map((name) => `\`${name}\``).join(' or ');
   const expected =
     right === '' ? 'no 400: all fields are valid' : `a 400 that names ${right} alone`;
@@ -175,7 +176,8 @@ function judgeLength(trace: Trace, findings: Findings): void {
   if (isExplained) return;
   const open = sized.filter((send) => send.open.length > 0).map(({ exchange }) => exchange);
   const proof = open.find(({ reply }) => reply.status === 202) ?? open[0];
-  const expected = 'no message of 1,601 characters, in any unit';
+  const tooLong = (messageMaxCharacters + 1).toLocaleString('en');
+  const expected = `no message of ${tooLong} characters, in any unit`;
   if (proof !== undefined) findings.judgeThat(open, false, expected, proof.reply);
 }
 
@@ -201,23 +203,24 @@ function judgeNewMessages(trace: Trace, findings: Findings): void {
   const sends = new Map<string, Exchange>();
   for (const checked of checkedSends(trace)) {
     const { exchange } = checked;
-    const earlier = sends.get(messageIdOf(exchange));
+    const id = messageIdOf(exchange);
+    const earlier = sends.get(id);
     // Whether or not it must be accepted, a new message is no earlier one.
     const isMessage = trace.recorded === undefined && exchange.reply.status === 202;
     const isNew = mustBeAccepted(checked);
     if (repeatsAnother(trace, exchange) || (!isNew && !isMessage)) continue;
-    sends.set(messageIdOf(exchange), exchange);
+    // A refused send has no id.
+    if (id !== '') sends.set(id, exchange);
     if (!isNew) {
       const expected = 'two different message_ids';
-      if (earlier !== undefined)
-        findings.judgeThat([earlier, exchange], false, expected, messageIdOf(exchange));
+      if (earlier !== undefined) findings.judgeThat([earlier, exchange], false, expected, id);
       continue;
     }
     findings.judge(earlier === undefined ? [exchange] : [earlier, exchange], () => {
       const body = verify.accepted(exchange.reply);
       verify.equal('status', body['status'], 'queued');
       requireSevenFields(body, '');
-      verify.that(earlier === undefined, 'two different message_ids', messageIdOf(exchange));
+      verify.that(earlier === undefined, 'two different message_ids', id);
     });
   }
   // Neither answer of `emptyRequestId` makes an empty id one that can be repeated.
@@ -277,9 +280,7 @@ function judgeAliasAlone({ exchange, open }: CheckedSend, findings: Findings): v
   const senderNames = namesOf('from');
   findings.judge([exchange], () => {
     if (reply.status === 202 || open.some((name) => senderNames.includes(name))) return;
-    const isMissed = senderNames.some((name) =>
-      namesField(reply.json, name, { readsProse: false }),
-    );
+    const isMissed = senderNames.some((name) => isNamed(reply, name));
     verify.that(!isMissed, 'from_number read as from', reply);
   });
 }

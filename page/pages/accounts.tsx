@@ -3,7 +3,7 @@
  * for one of them, where its keys and SIMs are made and changed; and the shared pool.
  */
 import { useSignal } from '@preact/signals';
-import { searchWord } from '#src/operations/requests/search-words.ts';
+import { searchTerm } from '#src/operations/requests/search-words.ts';
 import { call, type Sim } from '../control.ts';
 import type { ListDeclaration, Row, TextFact } from '../list-declaration.ts';
 import { Check } from '../parts/fields.tsx';
@@ -100,7 +100,7 @@ function NewAccount() {
 function OneAccount({ id }: { readonly id: string }) {
   const account = useWorld()?.accounts.find(({ account_id: each }) => each === id);
   const isOwn = ({ account_id: each }: { readonly account_id?: unknown }) => each === id;
-  const search = searchWord('account', account?.name ?? id);
+  const search = searchTerm('account', account?.name ?? id);
   return (
     <div class="stack">
       <p class="actions">

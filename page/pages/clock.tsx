@@ -9,7 +9,7 @@ import { Card, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { Time } from '../parts/values.tsx';
 import { addressOf, prefixOf, shownWorld } from '../route.ts';
-import { counted } from '../typed-values.ts';
+import { counted } from '../value-texts.ts';
 import { aheadName } from '../world.ts';
 
 const jumps = ['1s', '1m', '1h', '24h'];

@@ -8,7 +8,7 @@ import { useRef } from 'preact/hooks';
 import { faultSubject, faultWords } from '#contract/fault-kinds.ts';
 import { breaches } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
-import { searchWord } from '#src/operations/requests/search-words.ts';
+import { searchTerm } from '#src/operations/requests/search-words.ts';
 import { nowMs, state } from '../clock.ts';
 import { type Bucket, call, type RefereeReport, type Reply } from '../control.ts';
 import { kinds } from '../events.ts';
@@ -21,7 +21,7 @@ import { List } from '../parts/list.tsx';
 import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts/values.tsx';
 import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
-import { counted, textOf } from '../typed-values.ts';
+import { counted, textOf } from '../value-texts.ts';
 import {
   accountName,
   clientOf,
@@ -116,7 +116,7 @@ function useThrottledRows() {
 
 function throttledRow({ account_id: id, endpoint, next_at: at }: Bucket, isEmpty: boolean) {
   const name = accountName(id);
-  const search = `is:throttled ${searchWord('account', name)} endpoint:${endpoint}`;
+  const search = `is:throttled ${searchTerm('account', name)} endpoint:${endpoint}`;
   const href = addressOf('requests', '', { search });
   const title = `${name}: ${endpoint}`;
   if (isEmpty) return row(href, title, 'answered ', <ThrottledUntil at={at ?? ''} />);

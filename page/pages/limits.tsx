@@ -10,7 +10,7 @@ import { endpointNames } from '#contract/limits.ts';
 import { isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { type Drawn, drawPlot } from '#judging/report/plot/draw.ts';
 import type { PlotData, PlotLine } from '#judging/report/plot.ts';
-import { searchWord } from '#src/operations/requests/search-words.ts';
+import { searchTerm } from '#src/operations/requests/search-words.ts';
 import { nowMs } from '../clock.ts';
 import { type Account, type Bucket, call, type Reply } from '../control.ts';
 import { limitList } from '../lists.ts';
@@ -22,7 +22,7 @@ import { type Column, TableCard } from '../parts/table.tsx';
 import { Level, Quota, ThrottledUntil } from '../parts/values.tsx';
 import { useReply, useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
-import { counted } from '../typed-values.ts';
+import { counted } from '../value-texts.ts';
 import { accountChoices, useBuckets } from '../world.ts';
 
 export function LimitsPage() {
@@ -98,7 +98,8 @@ const mostLines = 4;
 const tones = ['--sent', '--delivered', '--scheduled', '--sending'];
 
 function RequestPlot({ accounts, buckets }: Shown) {
-  const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint') || 'send'];
+  const account = filterValue('account_id');
+  const endpoint = filterValue('endpoint') || 'send';
   const shown = accounts
     .filter(({ account_id: id }) => account === '' || id === account)
     .slice(0, mostLines);
@@ -170,7 +171,7 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   const [since = '', until] = (zoom.value ?? [first, last]).map((at) =>
     isoTime(Math.round(at * secondMs)),
   );
-  const account = used.length === 1 ? [searchWord('account', used[0]?.name ?? '')] : [];
+  const account = used.length === 1 ? [searchTerm('account', used[0]?.name ?? '')] : [];
   const words = [...account, `endpoint:${endpoint}`, `since:${since}`, `until:${until}`];
   const label = `${counted(sumOf('count', all), 'request')}, ${throttled} of them answered 429, by second`;
   return (

@@ -9,7 +9,7 @@ import { Detail, Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
-import { counted } from '../typed-values.ts';
+import { counted } from '../value-texts.ts';
 import { accountName, useKey } from '../world.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {

@@ -15,7 +15,7 @@ import type { Column } from '../parts/table.tsx';
 import { StatusBadge, Time } from '../parts/values.tsx';
 import { useReply, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
-import { counted } from '../typed-values.ts';
+import { counted } from '../value-texts.ts';
 import { accountChoices, accountName, useWorld } from '../world.ts';
 import { MessageDetail } from './message-detail.tsx';
 

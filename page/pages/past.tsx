@@ -64,7 +64,8 @@ function TimeMachine({ journal, chosen }: { readonly journal: Journal; readonly 
   const { lines, entries, earliest } = journal;
   const line = Math.min(chosen, lines);
   const messageId = filterValue('message_id');
-  const [newest, oldest] = [entries[0]?.entry ?? 1, entries.at(-1)?.entry ?? 1];
+  const newest = entries[0]?.entry ?? 1;
+  const oldest = entries.at(-1)?.entry ?? 1;
   const linkTo = (target: number, text: string) => (
     <a class="button plain" href={addressOf('past', String(target))}>
       {text}

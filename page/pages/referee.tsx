@@ -14,7 +14,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { findingText, Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
 import { filterValue } from '../route.ts';
-import { counted, readJson } from '../typed-values.ts';
+import { counted, readJson } from '../value-texts.ts';
 import { accountName, useFinalReport, useReport, useWorld } from '../world.ts';
 import { ruleColumn, ruleText } from './rules.tsx';
 

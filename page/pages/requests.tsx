@@ -2,15 +2,17 @@
  * The page Requests: the last thousand requests to the service, newest first, with a search. A row
  * says what the request was. A pane shows one request in full (`request-detail.tsx`).
  */
+
 import { useSignal } from '@preact/signals';
 import { keptRequests } from '#contract/limits.ts';
 import {
   type SearchWord,
-  searchWord,
+  searchTerm,
   searchWords,
   wordValues,
 } from '#src/operations/requests/search-words.ts';
 import { call, type Reply, type ServiceRequest } from '../control.ts';
+import { Refusal } from '../field.ts';
 import { Action } from '../parts/action.tsx';
 import { DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
 import { FaultLink } from '../parts/exchange.tsx';
@@ -21,7 +23,7 @@ import type { Column } from '../parts/table.tsx';
 import { ReplyStatus, Time } from '../parts/values.tsx';
 import { useReply, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
-import { counted, Refusal } from '../typed-values.ts';
+import { counted } from '../value-texts.ts';
 import { useWorld, world } from '../world.ts';
 import { Replay, RequestDetail } from './request-detail.tsx';
 
@@ -135,7 +137,7 @@ function suggestionsFor(search: string): readonly string[] {
     account: world.value?.accounts.map((account) => account.name),
     from: world.value?.sims.map(({ number }) => number),
   };
-  return (values[name] ?? []).map((value) => start + searchWord(name as SearchWord, value));
+  return (values[name] ?? []).map((value) => start + searchTerm(name as SearchWord, value));
 }
 
 const columns: readonly Column<ServiceRequest>[] = [

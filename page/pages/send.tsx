@@ -6,7 +6,6 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { messageMaxCharacters, sendEndpoints } from '#contract/limits.ts';
-import { outcomeText } from '#contract/message-status.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { segmentText } from '#src/sim/sends/segments.ts';
@@ -20,7 +19,7 @@ import { Card, Empty, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { useReply } from '../resource.ts';
 import { useDraft } from '../route.ts';
-import { counted, readJson } from '../typed-values.ts';
+import { counted, fateText, readJson } from '../value-texts.ts';
 import { numbersOf, useWorld, type World } from '../world.ts';
 
 const fields: readonly Field[] = [
@@ -79,7 +78,7 @@ function SendForm({ world, onSent }: SenderProps & { readonly world: World }) {
   const hints: Readonly<Record<string, ComponentChildren>> = {
     endpoint: `POST ${sendPath(typed.value)}`,
     from: `${hasSim ? 'The shared pool is for accounts without a connected SIM.' : 'This account has no connected SIM: it sends from the shared pool.'} Default: ${numbers[0] ?? 'none'}.`,
-    to: chosenOutcome ? outcomeText(chosenOutcome) : 'E.164, such as +12025550123',
+    to: chosenOutcome ? fateText(chosenOutcome) : 'E.164, such as +12025550123',
     message: <Length text={typed.value['message'] ?? ''} />,
     send_at: sendAtChoices((value) => (typed.value = { ...typed.value, send_at: value })),
   };
@@ -94,7 +93,7 @@ function SendForm({ world, onSent }: SenderProps & { readonly world: World }) {
       hints={hints}
       suggestions={{
         from: numbers,
-        to: outcomes.map((outcome) => [outcome.to, outcomeText(outcome)]),
+        to: outcomes.map((outcome) => [outcome.to, fateText(outcome)]),
       }}
       // The endpoint selects the path; it is not a field of the body.
       toInput={({ endpoint: _, from = numbers[0], to = '', message = '', ...optional }) => ({
@@ -154,7 +153,6 @@ function SentExchange({ exchange }: { readonly exchange: ShownExchange }) {
   );
 }
 
-/** The length of a message in characters and segments. */
 function Length({ text }: { readonly text: string }) {
   const length = [...text].length;
   const { segments, encoding } = segmentText(text);

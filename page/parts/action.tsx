@@ -47,7 +47,6 @@ interface ActionProps extends Pick<ButtonHTMLAttributes, 'title' | 'disabled' | 
   readonly warning?: string | undefined;
 }
 
-/** A button that runs an action and shows its error. */
 export function Action(props: ActionProps) {
   const { act, children, kind = 'plain', label, warning, ...attributes } = props;
   const { error, isBusy, run } = useRunning(act);

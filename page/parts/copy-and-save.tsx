@@ -8,7 +8,7 @@ import { servicePaths } from '#contract/routes.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
-import { counted, csvOf, jsonText } from '../typed-values.ts';
+import { counted, csvOf, jsonText } from '../value-texts.ts';
 import type { clientOf } from '../world.ts';
 import { Action } from './action.tsx';
 

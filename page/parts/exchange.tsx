@@ -5,7 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import { faultText } from '#contract/fault-kinds.ts';
 import type { ShownExchange } from '../control.ts';
-import { jsonText, readJson } from '../typed-values.ts';
+import { jsonText, readJson } from '../value-texts.ts';
 import { Facts, ReplyStatus } from './values.tsx';
 
 /** The bundler inserts the reason phrase of each status. */

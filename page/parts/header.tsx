@@ -8,7 +8,7 @@ import { advanceClock, advanceOutcome, clock, nowMs } from '../clock.ts';
 import { call, lastChange, type OperationName } from '../control.ts';
 import { connection, reconnectNow } from '../events.ts';
 import { pageName, prefixOf, shownWorld } from '../route.ts';
-import { counted, textOf } from '../typed-values.ts';
+import { counted, textOf } from '../value-texts.ts';
 import { useWorldChoices } from '../world.ts';
 import { Action } from './action.tsx';
 import { Choices } from './fields.tsx';

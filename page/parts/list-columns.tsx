@@ -6,9 +6,9 @@
 import { useSignal } from '@preact/signals';
 import { type ComponentChildren, isValidElement } from 'preact';
 import { callAny, declared, errorText } from '../control.ts';
-import { type Field, labelOf } from '../field.ts';
+import { type Field, labelOf, readValue } from '../field.ts';
 import type { ListDeclaration, Row, RowAction } from '../list-declaration.ts';
-import { readValue, textOf } from '../typed-values.ts';
+import { textOf } from '../value-texts.ts';
 import { accountName } from '../world.ts';
 import { Action } from './action.tsx';
 import { Input } from './fields.tsx';

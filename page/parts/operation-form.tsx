@@ -5,9 +5,8 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { callAny, declared } from '../control.ts';
-import { type Field, pathsOf, type Typed } from '../field.ts';
+import { type Field, pathsOf, Refusal, readTyped, type Typed } from '../field.ts';
 import type { FormDeclaration, Row } from '../list-declaration.ts';
-import { Refusal, readTyped } from '../typed-values.ts';
 import { accountChoices, numbersOf } from '../world.ts';
 import { Action, Form, useRunning } from './action.tsx';
 import { type Choice, choiceValue, FieldInput } from './fields.tsx';

@@ -13,7 +13,6 @@ import { Card, Empty, Loaded } from './frame.tsx';
 
 export interface Column<T> {
   readonly head: string;
-  /** A tooltip of the head. */
   readonly title?: string | undefined;
   /** Draws the cell of a row. `above`: the row above, if there is one. */
   readonly cell: (row: T, above?: T) => ComponentChildren;
@@ -79,7 +78,6 @@ export function Table<T>({ label, first = mostRows, rows: all, ...table }: Table
   );
 }
 
-/** The table itself: a row of heads, and the rows. */
 export function Rows<T>({ columns, rows, keyOf, class: className }: RowsProps<T>) {
   const cells = (row: T, above: T | undefined) =>
     columns.map(({ head, cell, class: headClass, cellClass = headClass, namesRow = false }) => {
@@ -115,7 +113,6 @@ export function Rows<T>({ columns, rows, keyOf, class: className }: RowsProps<T>
 interface TableCardProps<T> extends Omit<RowsProps<T>, 'rows'> {
   readonly title: string;
   readonly resource: { readonly value: readonly T[] | undefined; readonly error?: unknown };
-  /** The texts of a row that the search looks through. */
   readonly searched: (row: T) => readonly string[];
   /** The filter of a search that the page has for several tables. */
   readonly searchedBy?: string | undefined;
@@ -130,7 +127,6 @@ interface TableCardProps<T> extends Omit<RowsProps<T>, 'rows'> {
 const firstRows = 100;
 const mostRowsWithoutSearch = 10;
 
-/** A card with a table, and a search if the table is long. */
 export function TableCard<T>(props: TableCardProps<T>) {
   const { title, resource, searched, searchedBy, emptyText = 'None yet.', head, lead } = props;
   const search = filterValue(searchedBy ?? title).toLowerCase();

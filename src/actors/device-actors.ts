@@ -138,7 +138,6 @@ export class DeviceActors implements Dispatch {
     return this.inWakeOrder().length;
   }
 
-  /** The number of devices that have an actor. */
   get size(): number {
     return this.#actors.size;
   }

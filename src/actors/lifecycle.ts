@@ -25,7 +25,7 @@ export class Lifecycle {
   readonly #now: () => number;
   /** Undefined while nothing reads status changes, so that they cost nothing. */
   reader: StatusReader | undefined;
-  /** `src/simulator.ts` replaces it with counts that outlive a reset of the service. */
+  /** Replaced by counts that outlive a reset of the service. */
   counts = new MessageCounts();
 
   constructor(now: () => number) {
@@ -77,8 +77,10 @@ export class Lifecycle {
     if (reader === undefined) return;
     const count = sizeOf(cohorts);
     const singles = reader.wantedOf(count);
-    for (const message of singles > 0 ? batch.membersOf(cohorts, singles) : [])
-      reader.changed(message, message.cohort.previousStatus);
+    // The cohorts alone still know the status before the step.
+    if (singles > 0)
+      for (const message of batch.membersOf(cohorts, singles))
+        reader.changed(message, message.cohort.previousStatus);
     if (count > singles) reader.changedUnread(count - singles);
   }
 

@@ -43,7 +43,6 @@ export const messageSteps = Object.fromEntries(
   ]),
 ) as unknown as Steps;
 
-/** The machine's answer for this state and event. */
 function askMachine(status: Status, event: MessageEvent): Status | undefined {
   const before = messageMachine.resolveState({ value: status });
   const after = getNextSnapshot(messageMachine, before, { type: event });

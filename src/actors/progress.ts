@@ -99,7 +99,6 @@ export class Progress {
     work.inFlight.length = moving;
   }
 
-  /** Takes the due steps of messages that move at their own pace. */
   takeDueSteps({ work: { paced } }: Device): void {
     const nowMs = this.#now();
     for (let due = paced.takeDue(nowMs); due.length > 0; due = paced.takeDue(nowMs)) {
@@ -215,7 +214,6 @@ function failureOf({ fate, status }: Cohort): string | undefined {
   return isUnprompted(fate) ? 'unprompted' : 'scripted';
 }
 
-/** The event that leads on from a status. */
 function stepFrom(status: Status): MessageEvent {
   return status === 'queued' ? 'picked_up' : 'progressed';
 }

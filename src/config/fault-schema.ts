@@ -106,7 +106,6 @@ function headersWithout(refused: readonly string[], why: (name: string) => strin
   });
 }
 
-/** The fields of the kinds that have fields. */
 const fieldSchemas: Readonly<Record<string, z.ZodRawShape>> = {
   delay: {
     ms: z.int().min(0).max(600_000).describe('Real milliseconds before the reply is written.'),

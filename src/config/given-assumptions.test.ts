@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { assumptionLedger, assumptionNames, defaultAssumptions } from '../sim/assumptions.ts';
+import { assumptionNames } from '#contract/assumptions.ts';
+import { assumptionLedger, defaultAssumptions } from '../sim/assumptions.ts';
 import { assumptionsSchema, parseAssumption, permittedAnswers } from './given-assumptions.ts';
 
 test.each([

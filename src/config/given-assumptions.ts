@@ -3,15 +3,11 @@
  * as `name=value`. Explains an unknown name or answer, and takes files of earlier versions.
  */
 import { z } from 'zod';
+import { type AssumptionName, assumptionNames } from '#contract/assumptions.ts';
 import { endpointNames } from '#contract/limits.ts';
 import * as mistakes from '#io/mistakes.ts';
 import { jsonIn } from '#io/plain-file.ts';
-import {
-  type AssumptionName,
-  type Assumptions,
-  assumptionLedger,
-  assumptionNames,
-} from '../sim/assumptions.ts';
+import { type Assumptions, assumptionLedger } from '../sim/assumptions.ts';
 import { templateNames } from '../sim/reply-templates.ts';
 
 /**
@@ -38,8 +34,8 @@ function withoutFacts(given: unknown): unknown {
 }
 
 /**
- * Overrides by name, as settings, world files and the control port give them. Built at its first
- * use, like the schema of each answer: building them takes a tenth of the time of a start.
+ * Overrides by name, as settings, world files and the control port give them. Lazy, like the
+ * schema of each answer.
  */
 export const assumptionsSchema = z.lazy(() =>
   z.preprocess(
@@ -112,11 +108,11 @@ function mistake(message: string): AssumptionReading {
 /**
  * The mistakes that a schema found, in the words of settings and worlds. `at`: the value's place.
  */
-export function mistakesOf(
+export function mistakesInSettings(
   error: Pick<z.ZodError, 'issues'>,
   at: readonly PropertyKey[] = [],
 ): mistakes.Mistake[] {
-  return mistakes.mistakesOf(error, at, [], words);
+  return mistakes.mistakesOf(error, { at, words });
 }
 
 const words: mistakes.Words = {

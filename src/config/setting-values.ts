@@ -69,7 +69,6 @@ export function tokenValue(text: string): string {
   throw new ValueError(expectedToken);
 }
 
-/** Reads one `name=value`. */
 export function assumptionValue(text: string): Partial<Assumptions> {
   const reading = parseAssumption(text);
   if (reading.kind === 'mistake') throw new ValueError(reading.message);

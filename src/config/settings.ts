@@ -14,7 +14,7 @@ import { eachOf } from '#io/grouped.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
-import { assumptionsSchema, mistakesOf } from './given-assumptions.ts';
+import { assumptionsSchema, mistakesInSettings } from './given-assumptions.ts';
 import {
   type DeepReadonly,
   type LimitOverrides,
@@ -190,8 +190,19 @@ export type Settings = DeepReadonly<z.output<typeof settingsSchema>>;
 /** Throws a SettingsError that lists every mistake with its path. */
 export function parseSettings(input: unknown = {}): Settings {
   const reading = settingsSchema.safeParse(input, { reportInput: true });
-  if (!reading.success) throw new SettingsError(mistakesOf(reading.error));
+  if (!reading.success) throw new SettingsError(mistakesInSettings(reading.error));
   return reading.data;
+}
+
+/**
+ * The HTTP server that a run has by default. A recorded run and a scaled clock need Node's: the
+ * native one cannot hold a reply for a shared write, and its `Date` shows real time.
+ */
+export function defaultTransport(run: {
+  readonly isRecorded: boolean;
+  readonly isScaled: boolean;
+}): (typeof transports)[number] {
+  return run.isRecorded || run.isScaled ? 'node' : 'hyperexpress';
 }
 
 /**

@@ -9,7 +9,7 @@ import { mistakeLine } from '#io/mistakes.ts';
 import { parseJson, readGiven } from '#io/plain-file.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { type FaultOutput, faultInputSchema, mostFaults } from './fault-schema.ts';
-import { assumptionsSchema, mistakesOf } from './given-assumptions.ts';
+import { assumptionsSchema, mistakesInSettings } from './given-assumptions.ts';
 import { type WorldFixture, worldSchema } from './world-schema.ts';
 
 export async function readWorldFile(path: string): Promise<WorldFixture> {
@@ -42,7 +42,7 @@ async function readChecked<Schema extends z.ZodType>(
     : await readYaml(path, flag);
   const reading = schema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
-  const mistakes = mistakesOf(reading.error, at);
+  const mistakes = mistakesInSettings(reading.error, at);
   throw new UsageError(...mistakes.map((mistake) => `${file}: ${mistakeLine(mistake)}`));
 }
 

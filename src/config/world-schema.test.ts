@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { mistakeLine } from '#io/mistakes.ts';
 import { mostAccounts, mostKeys, mostSims } from '../sim/accounts/account.ts';
 import { mostOutcomes } from '../sim/devices/outcomes.ts';
-import { mistakesOf } from './given-assumptions.ts';
+import { mistakesInSettings } from './given-assumptions.ts';
 import { worldSchema } from './world-schema.ts';
 
 function mistakes(world: unknown): string[] {
   const reading = worldSchema.safeParse(world, { reportInput: true });
-  return reading.success ? [] : mistakesOf(reading.error).map(mistakeLine);
+  return reading.success ? [] : mistakesInSettings(reading.error).map(mistakeLine);
 }
 
 const sim = { number: '+12025550101' };

@@ -6,11 +6,12 @@
  */
 import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import { unfinishedStatuses } from '#contract/message-status.ts';
 import { type ScriptedRefusal, scriptedRefusals } from '#contract/refusals.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import { eachOf } from '#io/grouped.ts';
 import { pathText } from '#io/mistakes.ts';
 import { mostAccounts, mostDevices, mostKeys, mostSims } from '../sim/accounts/account.ts';
-import { unfinishedStatuses } from '../sim/assumptions.ts';
 import { mostOutcomes } from '../sim/devices/outcomes.ts';
 import { assumptionsSchema } from './given-assumptions.ts';
 
@@ -32,12 +33,14 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
 /** Overrides of limits: requests per minute, or null for no limit. */
 export type LimitOverrides = { readonly [E in EndpointName]?: number | null };
 
-const quotaError = 'expected a whole number from 0 to 1000000000, or "unlimited"';
-
 /** A whole number. The message for any mistake states the range, and what else is allowed. */
 function wholeNumber(least: number, most: number, orElse = '') {
-  const error = `expected a whole number from ${least} to ${most}${orElse}`;
+  const error = expectedWholeNumber(least, most, orElse);
   return z.int({ error }).min(least, { error }).max(most, { error });
+}
+
+function expectedWholeNumber(least: number, most: number, orElse: string): string {
+  return `expected a whole number from ${least} to ${most}${orElse}`;
 }
 
 export const nameSchema = z.string().min(1).max(100);
@@ -62,9 +65,12 @@ const keySchema = z.strictObject({
 /** Who polls for a SIM: the simulator, or an external device over HTTP. */
 export const pollingSchema = z.enum(['simulated', 'external']);
 
+const quota = [0, 1e9, ', or "unlimited"'] as const;
+const quotaError = { error: expectedWholeNumber(...quota) };
+
 export const monthlyQuotaSchema = z.union(
-  [wholeNumber(0, 1e9, ', or "unlimited"'), z.enum(['unlimited'], { error: quotaError })],
-  { error: quotaError },
+  [wholeNumber(...quota), z.enum(['unlimited'], quotaError)],
+  quotaError,
 );
 
 const simSchema = z.strictObject({
@@ -139,6 +145,12 @@ export const limitOverridesSchema: z.ZodType<LimitOverrides, LimitOverrides> = z
   eachOf(endpointNames, limitSchema),
 );
 
+/**
+ * For checks that run even if the shape is wrong elsewhere, so that all mistakes of a file are
+ * reported at once; they therefore assume nothing about the value's shape.
+ */
+const inAnyShape = { when: () => true };
+
 export const worldSchema = z
   .strictObject({
     $schema: z.string().exactOptional(),
@@ -159,25 +171,22 @@ export const worldSchema = z
     assumptions: assumptionsSchema.default(() => ({})),
     limits: limitOverridesSchema.default(() => ({})),
   })
-  .superRefine(refuseDuplicates, { when: () => true })
-  .superRefine(refuseTooManySims, { when: () => true });
+  .superRefine(refuseDuplicates, inAnyShape)
+  .superRefine(refuseTooManySims, inAnyShape);
 
 /** The input of a world file: lists and most fields are optional. */
 export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
 export type WorldFixture = DeepReadonly<z.output<typeof worldSchema>>;
 export type WorldSim = WorldFixture['accounts'][number]['sims'][number];
 
-/**
- * Refuses duplicate names, numbers and keys. Runs even if the shape is wrong elsewhere, so that all
- * mistakes of a file are reported at once; it therefore assumes nothing about the value's shape.
- */
 function refuseDuplicates(value: unknown, context: z.core.$RefinementCtx): void {
-  const firstUses = { 'account name': new Map(), number: new Map(), key: new Map() };
+  const newUses = () => new Map<string, string>();
+  const firstUses = { 'account name': newUses(), number: newUses(), key: newUses() };
   const check = (kind: keyof typeof firstUses, entry: unknown, path: readonly PropertyKey[]) => {
     const field = kind === 'account name' ? 'name' : kind;
     const text = fieldOf(entry, field);
     if (typeof text !== 'string') return;
-    const firstUse: unknown = firstUses[kind].get(text);
+    const firstUse = firstUses[kind].get(text);
     const ownPath = [...path, field];
     if (firstUse === undefined) {
       firstUses[kind].set(text, pathText(ownPath));
@@ -208,9 +217,7 @@ function refuseTooManySims(value: unknown, context: z.core.$RefinementCtx): void
 }
 
 function fieldOf(value: unknown, field: string): unknown {
-  return typeof value === 'object' && value !== null
-    ? (value as Record<string, unknown>)[field]
-    : undefined;
+  return isObject(value) ? value[field] : undefined;
 }
 
 function listOf(value: unknown, field: string): readonly unknown[] {

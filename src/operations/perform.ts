@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import { inSlices } from '#io/event-loop.ts';
 import { mistakeLine } from '#io/mistakes.ts';
-import { mistakesOf } from '../config/given-assumptions.ts';
+import { mistakesInSettings } from '../config/given-assumptions.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import { type Methods, type Noun, nounOf, type Operation, recordedName } from './define.ts';
 import { find, type RunningWorld } from './running-world.ts';
@@ -134,7 +134,7 @@ export function readInput<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const reading = schema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
-  const mistakes = mistakesOf(reading.error, at);
+  const mistakes = mistakesInSettings(reading.error, at);
   const [first] = mistakes;
   const message = mistakes.length === 1 ? first?.message : mistakes.map(mistakeLine).join('; ');
   throw new OperationRefused('invalid', message ?? 'not understood', first?.path || undefined);

@@ -24,7 +24,6 @@ export interface RunningWorld extends WorldSimulator {
   readonly counts: Counts;
   /** Functions that end the open waits (`messages.wait`); closing the simulator calls them. */
   readonly waits: Set<(reason: OperationRefused) => void>;
-  /** All worlds of the server. */
   readonly hostedWorlds: Worlds<RunningWorld>;
   /** The URL of the service; empty while it does not listen. */
   readonly baseUrl: string;

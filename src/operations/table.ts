@@ -77,7 +77,6 @@ export function outputOf(name: OperationName): z.ZodType {
   return operationNamed(name).output ?? z.undefined();
 }
 
-/** Verb and path of an operation, with its id filled in. */
 export function routeOf(
   name: OperationName,
   id = '',

@@ -30,7 +30,8 @@ export function* extentOf({ name, header, entries }: RecordedRun): Generator<und
   let startLine = 1;
   let startMs = Date.parse(checkpoint?.at ?? startedAt);
   for (const entry of entries) {
-    if (++line % entriesPerSlice === 0) yield;
+    line++;
+    if (line % entriesPerSlice === 0) yield;
     const newTimeMs = 'operation' in entry ? newTimeOf(entry) : undefined;
     if (newTimeMs === undefined) continue;
     startLine = line;

@@ -23,7 +23,6 @@ import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 
-/** A line that is an input of the run. */
 type Input = Exclude<Entry, EndedEntry>;
 
 /** The simulator on which a run is played, and whose state a checkpoint saves and restores. */
@@ -80,7 +79,8 @@ export function* playing(
   let differing = 0;
   const differences: Difference[] = [];
   for (const entry of entries) {
-    if (++line % entriesPerSlice === 0) yield;
+    line++;
+    if (line % entriesPerSlice === 0) yield;
     if ('ended' in entry) {
       simulator.exchangeRecord.ended(entry.ended, Date.parse(entry.at), entry.seen !== false);
       continue;
@@ -96,9 +96,10 @@ export function* playing(
 
 /**
  * A time before the present one is a mismatch: only a reset or a restore sets time back, and both
- * are inputs. A recorded input has succeeded once, so an exception means that no run did.
+ * are inputs. An input that throws was not recorded by a run: the journal was changed by hand or by
+ * another version.
  */
-function playInput(simulator: ReplayTarget, entry: Input, position: string): Mismatch {
+function playInput(simulator: ReplayTarget, entry: Input, position: string): Mismatch | undefined {
   const { clock } = simulator.simulation;
   const nowMs = clock.now();
   const atMs = timeIn(entry.at);
@@ -112,10 +113,12 @@ function playInput(simulator: ReplayTarget, entry: Input, position: string): Mis
   }
 }
 
-/** Undefined if the results are equal. */
-type Mismatch = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;
+type Mismatch = Pick<Difference, 'input' | 'expected' | 'actual'>;
 
-function playRequest(simulator: ReplayTarget, { request, reply }: RequestEntry): Mismatch {
+function playRequest(
+  simulator: ReplayTarget,
+  { request, reply }: RequestEntry,
+): Mismatch | undefined {
   const replayed = withCaller(simulator, request, (input) => simulator.handle(input));
   const isEqual = reply.status === replayed.status && reply.body === replayed.body;
   // Most replies are plain and equal: this saves two texts for each.
@@ -134,7 +137,7 @@ function isPlain({ headers, delivery }: ApiReply | JournalReply): boolean {
 function playOperation(
   simulator: ReplayTarget,
   { operation, args, result }: OperationEntry,
-): Mismatch {
+): Mismatch | undefined {
   const mismatch = (actual: string) => ({ input: operation, expected: result, actual });
   try {
     const replayed = simulator.replayOperation(operation, args);
@@ -147,7 +150,10 @@ function playOperation(
   }
 }
 
-/** Runs a recorded request with its key. A key known only by digest gets a temporary alias. */
+/**
+ * Runs a recorded request with its key. A key known only by digest gets a temporary alias. Without
+ * the key, the replies differ, which then shows.
+ */
 function withCaller<T>(
   simulator: ReplayTarget,
   recorded: JournalRequest,

@@ -3,6 +3,7 @@
  * and the referee all read it. It copies everything, since a request is valid only while it is
  * handled, and a reference to a key would keep a world alive after its reset.
  */
+
 import { isUtf8 } from 'node:buffer';
 import type { FaultKindName } from '#contract/fault-kinds.ts';
 import { type EndpointName, sendEndpoints } from '#contract/limits.ts';
@@ -10,7 +11,7 @@ import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { servicePaths } from '#contract/routes.ts';
 import type { Handled } from '../http/service/api.ts';
 import { headerIn } from '../http/service/fault.ts';
-import { keyPrefix } from '../sim/accounts/key-ring.ts';
+import { keyPrefix } from '../sim/accounts/account.ts';
 
 /** The longest body that is kept for long, in bytes of a request or characters of a reply. */
 export const longestKeptBody = 16_384;

@@ -22,11 +22,9 @@ export interface SecondCount {
   readonly startMs: number;
   readonly accountId: string | undefined;
   readonly endpoint: EndpointName | undefined;
-  /** All requests. */
   readonly count: number;
   /** The requests answered 429. */
   readonly throttled: number;
-  /** The requests that spent a token. */
   readonly spent: number;
 }
 
@@ -45,7 +43,8 @@ export class RequestSeconds {
     if (counts === undefined) {
       counts = new Uint32Array(countsPerEndpoint * endpointCount);
       second.counts.set(accountId, counts);
-      if (++this.#series > mostSeries) this.#dropOlderHalf();
+      this.#series++;
+      if (this.#series > mostSeries) this.#dropOlderHalf();
     }
     const endpointIndex =
       endpoint === undefined ? endpointCount - 1 : endpointNames.indexOf(endpoint);

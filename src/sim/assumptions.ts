@@ -11,13 +11,9 @@ import {
   declarationOf,
   type NamedAnswer,
 } from '#contract/assumptions.ts';
+import { type UnfinishedStatus, unfinishedStatuses } from '#contract/message-status.ts';
+import type { Declaration } from '#contract/rules.ts';
 import { noReplyTemplates, replyTemplatesSchema, templateNames } from './reply-templates.ts';
-
-export { type AssumptionName, assumptionNames };
-
-/** A status from which a message may still fail (STATE-4): those that are not final. */
-export const unfinishedStatuses = ['queued', 'sending', 'sent'] as const;
-export type UnfinishedStatus = (typeof unfinishedStatuses)[number];
 
 /** The answers that are neither names nor numbers. */
 const otherAnswers = {
@@ -31,7 +27,7 @@ const otherAnswers = {
   // A key is a prefix and 40 letters and digits.
   keyFormat: {
     schema: z.string().regex(/^[A-Za-z0-9_.~-]{0,32}$/, {
-      message: 'expected at most 32 characters of A-Z, a-z, 0-9, "_", ".", "~", "-"',
+      error: 'expected at most 32 characters of A-Z, a-z, 0-9, "_", ".", "~", "-"',
     }),
     default: 'smst_' as string,
     alsoAccepts: 'any prefix of at most 32 characters that a bearer token may carry',
@@ -44,6 +40,7 @@ const otherAnswers = {
 } as const;
 
 type OtherAnswers = typeof otherAnswers;
+type NumberRange = NonNullable<Declaration['range']>;
 /** One answer per gap: what the simulator does where the document is silent. */
 export type Assumptions = {
   readonly [N in AssumptionName]: N extends keyof OtherAnswers
@@ -66,24 +63,34 @@ export const assumptionLedger = Object.fromEntries(
   assumptionNames.map((name) => [name, entryOf(name)]),
 ) as unknown as { readonly [N in AssumptionName]: LedgerEntry<Assumptions[N]> };
 
+/** The entry of a declaration, whose answers are of a type of their own, only names, or numbers. */
 function entryOf(name: AssumptionName): LedgerEntry {
   const { open, range, default: fallback } = declarationOf(name);
   const answers = answersOf(name);
-  if (Object.hasOwn(otherAnswers, name))
-    return { open, answers, ...otherAnswers[name as keyof OtherAnswers] };
+  if (isOther(name)) return { open, answers, ...otherAnswers[name] };
+  // Lazy: building all schemas takes a tenth of the time of a start.
   if (range === undefined)
     return { open, answers, schema: z.lazy(() => z.enum(answers)), default: answers[0] };
-  const numbers = () =>
-    (range.fractions === true ? z.number() : z.int()).min(range.min).max(range.max);
   return {
     open,
     answers,
-    schema: z.lazy(() =>
-      answers.length === 0 ? numbers() : z.union([numbers(), ...answers.map((a) => z.literal(a))]),
-    ),
+    schema: z.lazy(() => schemaOfNumbers(range, answers)),
     default: fallback ?? answers[0],
     alsoAccepts: `a ${range.fractions === true ? 'number' : 'whole number'} from ${range.min} to ${range.max}`,
   };
+}
+
+function isOther(name: string): name is keyof OtherAnswers {
+  return Object.hasOwn(otherAnswers, name);
+}
+
+/** A number within a range, or one of these names. */
+function schemaOfNumbers(
+  { min, max, fractions = false }: NumberRange,
+  names: readonly string[],
+): z.ZodType {
+  const numbers = (fractions ? z.number() : z.int()).min(min).max(max);
+  return names.length === 0 ? numbers : z.union([numbers, ...names.map((name) => z.literal(name))]);
 }
 
 export const defaultAssumptions = Object.fromEntries(

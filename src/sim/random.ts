@@ -24,7 +24,6 @@ export class Rng {
     [this.#a, this.#b, this.#c, this.#counter] = state;
   }
 
-  /** The stream called `name` under `seed`. */
   static stream(seed: number, name: string): Rng {
     const rng = new Rng([seed | 0, hashText(name, goldenRatio), hashText(name, seed | 0), 1]);
     for (let i = 0; i < warmUpDraws; i++) rng.uint32();
@@ -109,7 +108,6 @@ export function canonicalUuid(text: string, form: 'any' | 'any_case' = 'any'): s
 const digits = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
 const hyphen = 45;
 
-/** Draws a UUID of version 4. */
 export function drawUuidWords(rng: Rng, words: Uint32Array, at: number): void {
   words[at] = rng.uint32();
   words[at + 1] = (rng.uint32() & 0xffff0fff) | 0x00004000;

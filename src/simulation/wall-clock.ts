@@ -21,7 +21,6 @@ export class WallClock {
   readonly #onAnchor: (rate: number) => void;
   /** The function that a bound clock follows. */
   #boundTo: (() => number) | undefined;
-  /** See `mover`. */
   #mover: string | undefined;
   #mode: ClockMode;
   /** The rate of scaled mode, also while another mode is in force. */

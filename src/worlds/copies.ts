@@ -3,13 +3,14 @@
  * gets its own API keys and random streams, which follow from its seed and name. A rebuilt world is
  * the same world as of an earlier instant. Assumes: keyFormat.
  */
+
 import { hash } from 'node:crypto';
 import { readHeader, settingsOfHeader } from '../recording/journal/journal-header.ts';
 import { type PastInstant, playUntil } from '../recording/past.ts';
 import { restoreSnapshot } from '../recording/state/restore-state.ts';
 import type { Snapshot } from '../recording/state/state-format.ts';
 import { takeSnapshot } from '../recording/state/take-state.ts';
-import { shownPrefix } from '../sim/accounts/key-ring.ts';
+import { shownPrefix } from '../sim/accounts/account.ts';
 import type { Registry } from '../sim/accounts/registry.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { drawKey } from '../sim/random.ts';

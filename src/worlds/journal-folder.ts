@@ -35,7 +35,6 @@ const worldFile = /^(w[a-z0-9]{7})\.ndjson(?:\.(checkpoint|next|lock)(?:-\d+)?)?
 /** A world that an earlier process recorded. */
 export interface SavedWorld {
   readonly worldId: string;
-  /** The path of its journal. */
   readonly journal: string;
   readonly header: JournalHeader & { readonly world: NonNullable<JournalHeader['world']> };
   /** In real epoch milliseconds. */

@@ -38,7 +38,6 @@ export class WorldTable<S extends WorldSimulator> {
     return this.#byName.has(name);
   }
 
-  /** The world of the key in an Authorization header. */
   findByHeader(authorization: string): HostedWorld<S> | undefined {
     const world = this.#byKey.get(authorization);
     if (world !== undefined) return world;
@@ -127,7 +126,7 @@ export class WorldRouter<S extends WorldSimulator> {
     if (named !== undefined) return this.#handleAt(named, request, awaits);
     // Without other worlds, a request does not cost a look-up of its key.
     const hasOthers = this.#others.size > 0;
-    const world = hasOthers ? this.#findByKey(request.authorization) : undefined;
+    const world = hasOthers ? this.#otherWorldOf(request.authorization) : undefined;
     return this.#answer(world ?? this.#first, request, awaits);
   }
 
@@ -166,7 +165,7 @@ export class WorldRouter<S extends WorldSimulator> {
   }
 
   /** The world of a key; undefined for the first world, which also answers unknown keys. */
-  #findByKey(authorization: string | undefined): HostedWorld<S> | undefined {
+  #otherWorldOf(authorization: string | undefined): HostedWorld<S> | undefined {
     if (authorization === undefined || this.#first.hasKeyOf(authorization)) return undefined;
     const world = this.#others.findByHeader(authorization);
     return world === undefined || world.isExpired ? undefined : world;

@@ -23,13 +23,11 @@ export type Limiter = (key: string, now: number) => Decision;
 const pass: Decision = { passes: true, waitMs: 0 };
 const refuse = (waitMs: number): Decision => ({ passes: false, waitMs });
 
-/** One limiter for each key. */
 export function perKey(make: () => KeylessLimiter): Limiter {
   const limiters = new Map<string, KeylessLimiter>();
   return (key, now) => getOrAdd(limiters, key, make)(now);
 }
 
-/** A limiter of the reference model. */
 const modelled =
   (limiterRefill: Assumptions['limiterRefill']) =>
   (limit: number, windowMs: number, refusalsSpend = false) =>

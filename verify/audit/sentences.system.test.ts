@@ -1,6 +1,6 @@
 /** What an audit says of what it did not try, of limiters that seem to have no limit, and of waits. */
 import { expect, test } from 'vitest';
-import { type AuditedExchange, differencesIn, learn, type Subject } from '#audit/audit.ts';
+import { type AuditedExchange, audit, differencesIn, learn, type Subject } from '#audit/audit.ts';
 import { type Askers, keyedBy } from '#audit/keyed-by.ts';
 import { answerOf, reportText } from '#audit/report/report.ts';
 import { optionAdvice } from '#audit/statement.ts';
@@ -269,4 +269,10 @@ test('what is still possible is said, and the first requests that show it', asyn
   expect(algorithm.sentence).toMatch(/still possible: .*a token bucket of [\d.]+( to [\d.]+)? in /);
   const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
   expect(text).toMatch(/ {2}algorithm +- +undetermined +.* \[#\d+, #\d+, #\d+ and \d+ more\]/);
+});
+
+test.each(['maxWindow', 'budget', 'rate', 'timeout'])('refuses 0 as %s', async (name) => {
+  const request = async () => ({ status: 200, headers: {} });
+  const line = `${name}: expected a number above 0; got 0`;
+  await expect(audit({ request, [name]: 0 })).rejects.toThrow(new RangeError(line));
 });

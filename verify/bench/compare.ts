@@ -134,7 +134,6 @@ function usageOf(pid: number | undefined) {
 const rounded = (value: number) =>
   (value > 1_000 ? Math.round(value / 100) * 100 : Math.round(value)).toLocaleString('en-US');
 
-/** Installs a contender; resolves to its folder. */
 async function installed({ name, spec, files }: Contender): Promise<string> {
   const own = join(folder, name);
   for (const [file, text] of Object.entries({ 'package.json': '{}', ...files })) {
@@ -169,7 +168,6 @@ async function figuresOf(server: Server, request: RequestTemplate, status: numbe
   return ['failed', 'failed'];
 }
 
-/** Installs and measures a contender: the cells of its row. */
 async function rowOf(contender: Contender): Promise<string[]> {
   const { name, spec, command, loadArguments = [] } = contender;
   const own = await installed(contender);

@@ -16,7 +16,6 @@ export interface PageOptions {
   readonly width?: number;
   /** Errors that the page may write to the console; any other error fails the test. */
   readonly mayLog?: RegExp;
-  /** Prepares the simulator before the page is opened. */
   readonly before?: (simulator: Simulator) => void;
 }
 
@@ -35,7 +34,6 @@ let browser: Browser | undefined;
  */
 let sharedPage: Page | undefined;
 
-/** The shared page with the window and colours of this test. */
 async function preparedPage({ dark = false, width = 1280 }: PageOptions): Promise<Page> {
   if (sharedPage === undefined || sharedPage.isClosed()) {
     // Only an explicit context lets a test open further tabs.

@@ -1,6 +1,4 @@
-/**
- * Every page in a real browser, operated by its visible text.
- */
+/** Every page in a real browser, operated by its visible text. */
 import type { Response } from 'playwright-core';
 import { expect } from 'vitest';
 import { routeOf } from '#src/operations/table.ts';

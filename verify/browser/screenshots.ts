@@ -53,7 +53,6 @@ function populate(simulator: Simulator): void {
 }
 
 interface Shot {
-  /** The name of the file. */
   readonly name: string;
   /** The address of the page; by default its name. */
   readonly path?: string;

@@ -44,7 +44,8 @@ for (const part of [bundle, names, settings, blob]) rmSync(part);
 async function bundleProgram(): Promise<void> {
   const contents = `
     if (process.argv[2] === 'bench-server') require('./bench/servers/child.ts');
-    else if (process.argv[2] === 'health') require('./cli/health.ts');
+    else if (process.argv[2] === 'health')
+      require('./cli/health.ts').isHealthy(process.env).then((is) => process.exit(is ? 0 : 1));
     else require('./cli/main.ts');`;
   await build({
     ...options,

@@ -35,7 +35,6 @@ export interface MetricFamily {
 }
 `;
 
-/** The types of all methods, one interface for each noun. */
 function methodTypes(): string {
   const texts = new TypeTexts();
   const interfaces = shownNouns.map((noun) => {

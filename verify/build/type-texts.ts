@@ -8,7 +8,6 @@ import type { Json } from '#src/control/openapi/json-schema.ts';
 
 type Direction = 'input' | 'output';
 
-/** Collects the named types that the texts of types use. */
 export class TypeTexts {
   /** The schema of each named type, and its text, which is missing while it is made. */
   readonly #named = new Map<string, { readonly schema: Json; text?: string }>();

@@ -54,7 +54,6 @@ export function breaking(rule: ClientRuleId, shared: Mistake = {}) {
     rowsOf(programs).map((client) => ({ rule, ...shared, ...client }));
 }
 
-/** Makes rows of right clients. */
 export function right(programs: Programs): NodeClient[] {
   return rowsOf(programs);
 }

@@ -14,11 +14,9 @@ import type { ClientClock } from '#src/testing/client-clock.ts';
 import { type ClientRow, type Job, type NodeClient, sleep } from './client.ts';
 import { type Conditions, impose } from './conditions.ts';
 
-/** One run of a client that has ended. */
 export interface Run {
   readonly client: ClientRow;
   readonly seed: number;
-  /** The journal of the service. */
   readonly journal: string;
   /** Lines of the intents file. */
   readonly intents: readonly string[];

@@ -40,7 +40,6 @@ export function complaints(run: Run): string[] {
   return found.map((what) => `${client.name}, seed ${run.seed}: ${what}\n${record}`);
 }
 
-/** The verdict on the whole run. */
 function verdictOn({ journal, intents }: Run): RefereeReport {
   return inFolder((journalFile, intentsFile) => {
     writeFileSync(journalFile, journal);
@@ -51,7 +50,6 @@ function verdictOn({ journal, intents }: Run): RefereeReport {
   });
 }
 
-/** The rules that the run broke, each with the findings of the referee. */
 function brokenRules({ rules }: RefereeReport): Map<string, string> {
   return new Map(
     rules

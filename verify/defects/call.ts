@@ -71,7 +71,6 @@ export function textOf({ body }: ApiRequest): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
 }
 
-/** The JSON object in a text; undefined for any other text. */
 export function objectOf(text: string): Fields | undefined {
   const value = parseJson(text);
   return isObject(value) ? value : undefined;
@@ -104,7 +103,6 @@ export function isMessageBody(exchange: AnsweredCall): boolean {
   return isRead(exchange) || isReplay(exchange) || isAccepted(exchange);
 }
 
-/** The message that a reply describes. */
 export function messageOf({ reply, simulation }: AnsweredCall): Message | undefined {
   return simulation.world.messages.get(String(objectOf(reply.body)?.['message_id']));
 }

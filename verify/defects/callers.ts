@@ -79,12 +79,10 @@ function withSameEnd(from: string, { simulation: { world } }: Call): string {
   return [...world.devices.values()].find(({ number }) => number.endsWith(end))?.number ?? from;
 }
 
-/** True if the sender is a SIM of the caller's account. */
 function isOwn({ key, device }: SendCall): boolean {
   return device?.account === key.account;
 }
 
-/** True if the sender is a SIM of another account. */
 function isForeign({ key, device }: SendCall): boolean {
   return device?.account !== undefined && device.account !== key.account;
 }

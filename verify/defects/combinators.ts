@@ -47,7 +47,6 @@ export function replying(
   });
 }
 
-/** Replaces replies with this status by the result of `change`. */
 export function refusing(status: number, change: (exchange: AnsweredCall) => ApiReply): Planted {
   return replying(change, ({ reply }) => reply.status === status);
 }
@@ -121,7 +120,6 @@ export function answeringSends(change: (call: SendCall) => ApiReply | undefined)
   });
 }
 
-/** Refuses sends whose text field satisfies `isRefused`. */
 export function refusingField(field: string, isRefused: (text: string) => boolean): Planted {
   return answeringSends((call) => {
     const text = call.fields[field];
@@ -129,7 +127,6 @@ export function refusingField(field: string, isRefused: (text: string) => boolea
   });
 }
 
-/** Accepts a send from the SIM that `choose` returns, if any. */
 export function acceptingFrom(choose: (call: SendCall) => Device | undefined): Planted {
   return answeringSends((call) => {
     const device = choose(call);
@@ -154,7 +151,6 @@ export function acceptAnyway(
   return message && { status: 202, body: messageBody(message, 'queued') };
 }
 
-/** The reply refuses, but the message is queued. */
 export function queueDespiteRefusal(exchange: AnsweredCall): ApiReply {
   const { reply, key, fields, device, simulation } = exchange;
   if (key !== undefined && fields !== undefined && device !== undefined)

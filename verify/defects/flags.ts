@@ -27,7 +27,6 @@ function defectValue(text: string): string {
   throw new ValueError('no defect has this name; run npm run serve:defects -- --list-defects');
 }
 
-/** Every defect with the rule that it breaks. */
 function defectList(): string {
   const rows = defects.map(({ name, rule, does }) => [name, rule, does]);
   return table([['DEFECT', 'BREAKS', 'WHAT SUCH A SERVER DOES'], ...rows]);

@@ -1,6 +1,4 @@
-/**
- * Sends whose `send_at` is read wrongly, and holds that end at a wrong time. Rules: SEND-7.
- */
+/** Sends whose `send_at` is read wrongly, and holds that end at a wrong time. Rules: SEND-7. */
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { parseSendAt } from '#src/sim/sends/send-at.ts';
 import { type AnsweredCall, isAccepted, messageOf } from './call.ts';

@@ -7,7 +7,6 @@ import type { Settings } from '#src/config/settings.ts';
 import type { Handled } from '#src/http/service/api.ts';
 import { type Parts, Simulation } from '#src/simulation/simulation.ts';
 
-/** Handles a request. */
 export type Handler = (request: ApiRequest) => Handled;
 
 /** What a defect changes in a simulation. */
@@ -18,7 +17,6 @@ export interface Planted {
   readonly around?: (next: Handler, simulation: Simulation) => Handler;
 }
 
-/** A simulation with a defect. */
 export class WrongSimulation extends Simulation {
   readonly #handle: Handler;
 
@@ -36,7 +34,6 @@ export class WrongSimulation extends Simulation {
 /** What the catalogue says about a defect. */
 export interface Defect {
   readonly name: string;
-  /** The rule that the defect breaks. */
   readonly rule: string;
   /** What a server with the defect does. */
   readonly does: string;
@@ -49,7 +46,6 @@ export interface DefectRow {
   readonly planted: Planted;
 }
 
-/** Makes rows of defects that break one rule. */
 export function breaking(
   rule: string,
   rows: Readonly<Record<string, readonly [does: string, planted: Planted, unseen?: string]>>,

@@ -29,7 +29,6 @@ class WrongQuotaCount extends QuotaCount {
   }
 }
 
-/** Gives every account a `WrongQuotaCount`. */
 class CountingRegistry extends Registry {
   override createAccount(...args: Parameters<Registry['createAccount']>): Account {
     const account = super.createAccount(...args);
@@ -37,7 +36,6 @@ class CountingRegistry extends Registry {
   }
 }
 
-/** Also counts each request for which `when` returns true. */
 function alsoCounting(when: (exchange: AnsweredCall) => boolean): Planted {
   const counting = replying((exchange) => {
     const quota = exchange.key?.account.quota;
@@ -74,7 +72,6 @@ function countingOnly(create: () => CountingRule): Planted {
   return { ...counting, parts: { Registry: CountingRegistry } };
 }
 
-/** Counts for each key the messages that were sent with it. */
 const quotaPerKey = countingOnly(() => {
   const keyOfMessage = new Map<string, string>();
   return {

@@ -26,12 +26,10 @@ function writingCreatedAt(write: (created: string) => string): Planted {
   return describing(({ created_at: created }) => ({ created_at: write(String(created)) }));
 }
 
-/** Writes another `request_id`. */
 function writingRequestId(write: (id: string, fields: Fields) => unknown): Planted {
   return describing((fields) => ({ request_id: write(String(fields['request_id']), fields) }));
 }
 
-/** The first SIM of the caller's account. */
 function firstSim({ key }: AnsweredCall) {
   return key?.account.devices[0];
 }
@@ -48,7 +46,6 @@ const numberedMessages = handling(({ world }) => (call, next) => {
   return { ...handled, reply: { ...handled.reply, body: JSON.stringify(fields) } };
 });
 
-/** Changes reads of another account's message. */
 function changingForeignReads(change: (exchange: AnsweredCall) => ApiReply): Planted {
   return replying(
     change,

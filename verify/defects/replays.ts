@@ -34,7 +34,6 @@ const rememberedIds = 50;
  */
 const lateMs = 5;
 
-/** Replaces replies to replays by the result of `change`. */
 function changingReplays(
   change: (exchange: AnsweredCall) => Partial<ApiReply> | undefined,
 ): Planted {
@@ -51,7 +50,6 @@ function firstUse({ key, fields, simulation: { world } }: SendCall): Message | u
   return use?.outcome instanceof Message ? use.outcome : undefined;
 }
 
-/** Applies a check for new messages to replays. */
 function checkingReplays(check: (first: Message, call: SendCall) => ApiReply | undefined): Planted {
   return answeringSends((call) => {
     const first = firstUse(call);
@@ -59,13 +57,11 @@ function checkingReplays(check: (first: Message, call: SendCall) => ApiReply | u
   });
 }
 
-/** True if the account's quota is spent. */
 function isSpent({ account }: Message, { simulation: { world } }: SendCall): boolean {
   const quota = world.quotaOf(account);
   return quota !== 'unlimited' && account.quota.used(world.now(), world.assumptions) >= quota;
 }
 
-/** Refuses the sixth replay of a message. */
 function refusingSixth(): Planted {
   const replaysOf = new Map<string, number>();
   return checkingReplays(({ messageId }) => {

@@ -22,13 +22,11 @@ function respelt(code: string, wrongCode: string): readonly [does: string, plant
   return [`the code is ${wrongCode}`, planted];
 }
 
-/** The reply as an HTML page. */
 function asPage({ reply }: AnsweredCall): ApiReply {
   const headers = { ...reply.headers, 'content-type': 'text/html; charset=utf-8' };
   return { ...reply, headers, body: `<html><body>${reply.body}</body></html>` };
 }
 
-/** Answers 404 under these paths. */
 function withoutPaths(paths: RegExp): Planted {
   return answering((call) => (paths.test(call.request.path) ? notFound(call) : undefined));
 }

@@ -77,12 +77,10 @@ function reservingThrottledIds(): Planted {
   });
 }
 
-/** Makes each key a caller of its own. */
 function callerPerKey({ caller, key }: LimitedCall): string {
   return caller + (key?.keyId ?? '');
 }
 
-/** Makes all callers with a valid key one caller. */
 function sharedCaller({ caller, key }: LimitedCall): string {
   return key === undefined ? caller : 'everybody';
 }

@@ -37,7 +37,6 @@ export function withMinuteOf(seconds: number): Planted {
   return { parts: { Limiter: OddClockLimiter } };
 }
 
-/** The endpoint and the caller for whom a bucket is kept. */
 type BucketOwner = readonly [endpoint: EndpointName, caller: string];
 
 /** A limiter that counts a call in the bucket that `ownerOf` returns; at first, in its own. */
@@ -62,7 +61,6 @@ export interface LimitedCall extends Call {
   readonly caller: string;
 }
 
-/** Counts each call in the bucket of the owner that `chooseOwner` returns. */
 export function countingIn(chooseOwner: (call: LimitedCall) => BucketOwner): Planted {
   const redirecting = handling(({ limiter }) => (call, next) => {
     if (limiter instanceof RedirectingLimiter) {

@@ -22,7 +22,6 @@ interface WrongWindow {
   readonly keep?: (use: RememberedUse, keep: Keeper) => void;
 }
 
-/** Gives every account a wrong window. */
 export function wrongWindow(create: (now: () => number) => WrongWindow): Planted {
   class PlantedWindow extends AccountWindow {
     readonly #wrong: WrongWindow;
@@ -52,7 +51,6 @@ export function wrongWindow(create: (now: () => number) => WrongWindow): Planted
   return { parts: { Registry: RegistryOfWrongWindows } };
 }
 
-/** A window that finds a use until the time that `endsAtMs` returns. */
 export function rememberingUntil(endsAtMs: (use: RememberedUse) => number): Planted {
   return wrongWindow((now) => {
     const uses = new Map<string, RememberedUse>();
@@ -92,7 +90,6 @@ export function perField(name: string): Planted {
   return { ...comparingIdsAs((requestId) => `${requestId} ${value}`), ...notingValue };
 }
 
-/** One window for all accounts. */
 export class SharedWindowRegistry extends Registry {
   readonly #shared = new AccountWindow(this.now);
 

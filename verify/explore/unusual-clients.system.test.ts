@@ -1,6 +1,4 @@
-/**
- * Clients that look unusual: correct ones pass, and the mistakes of a wrong one are found.
- */
+/** Clients that look unusual: correct ones pass, and the mistakes of a wrong one are found. */
 import { expect, test } from 'vitest';
 import { type ClientTools, explore, type FaultName } from '#explore/explore.ts';
 import { runInProcess } from '#explore/in-process-run.ts';

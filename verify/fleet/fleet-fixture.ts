@@ -62,7 +62,6 @@ export class FleetFixture {
     });
   }
 
-  /** The entries of one of HAProxy's maps. */
   async map(name: 'worlds' | 'keys' | 'held'): Promise<ReadonlyMap<string, string>> {
     const [folder = ''] = readdirSync(this.folder).filter((entry) => entry.startsWith('smstwin-'));
     const haproxyFolder = join(this.folder, folder);
@@ -98,7 +97,6 @@ function askHaproxy(socketPath: string, command: string): Promise<string> {
 /** A fleet that starts instead of refusing its flags is ended after this time. */
 const endWithinMs = 20_000;
 
-/** Runs `smstwin fleet` until it ends. */
 export function runFleet(flags: readonly string[], env: object = {}) {
   return spawnSync(process.execPath, [...loader, program, 'fleet', ...flags], {
     env: { ...process.env, ...env },

@@ -1,6 +1,4 @@
-/**
- * Three shards behind HAProxy, with worlds that each live on one of them.
- */
+/** Three shards behind HAProxy, with worlds that each live on one of them. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -205,6 +205,7 @@ function oddHeads(key: string): readonly Head[] {
     post(send, host, auth, ofWorld(0)),
     post(send, host, ofWorld(0), auth),
     post(send, host, auth, 'Authorization:'),
+    post(send, host, auth, ofWorld(1), auth),
     post(send, host, `${auth}\u00e9`, `${auth}\u00e9\u00e9`),
     post(send, host, auth, ofWorld(0), auth),
     post(send, host),

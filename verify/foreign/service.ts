@@ -45,7 +45,6 @@ const sharedAnswers = {
   pollIntervalSeconds: 1,
 } as unknown as Assumptions;
 
-/** The assumptions of a variation. */
 export function answersOf({ answers, wording = 'code_detail' }: Variation): Assumptions {
   return { ...sharedAnswers, replyTemplates: wordings[wording], ...answers };
 }

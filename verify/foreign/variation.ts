@@ -140,7 +140,6 @@ type Templates = Readonly<Record<string, ReplyTemplate>>;
 const html = { 'content-type': 'text/html; charset=utf-8' };
 
 interface Wording {
-  /** The body of errors with a code. */
   readonly error?: Json;
   /** The body of a 400 that names fields. */
   readonly invalid?: Json;

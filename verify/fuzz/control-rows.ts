@@ -53,7 +53,6 @@ const oddQueries = [
 
 const oddPaths = ['/control/state/', '/control/%73tate', '/control/__proto__', '/control//'];
 
-/** Requests that move time and change SIMs. */
 export function worldChanges(facts: Facts): fc.Arbitrary<RequestParts> {
   return rowsOf(facts, (name) => ['clock.advance', 'sims.patch', 'sims.poll'].includes(name));
 }

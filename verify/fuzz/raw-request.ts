@@ -14,7 +14,6 @@ export interface RequestParts {
   readonly body: Bytes;
 }
 
-/** A request as bytes. */
 export interface RawRequest {
   readonly method: string;
   readonly bytes: Bytes;
@@ -40,7 +39,6 @@ export function rawRequest(
   return { method, bytes };
 }
 
-/** The UTF-8 bytes of a text. */
 export function utf8(text: string): Bytes {
   return Buffer.from(text).toString('latin1');
 }
@@ -51,7 +49,6 @@ export function quoted(bytes: Bytes): string {
   return text.length < maxShown ? text : `${text.slice(0, maxShown)}… (${bytes.length} bytes)`;
 }
 
-/** `odd` in one of `draws` draws, otherwise `usual`. */
 export function rarely<T>(usual: T, draws: number, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return weighted<T>([draws - 1, fc.constant(usual)], [1, odd]);
 }

@@ -56,7 +56,6 @@ function sendBodies({ numbers }: Facts): fc.Arbitrary<Bytes> {
   return weighted([10, valid], [2, damaged(valid)], [1, fc.constantFrom(...wholeBodies)]);
 }
 
-/** Existing ids, and texts that are not ids. */
 export function ids(existing: readonly string[]): fc.Arbitrary<string> {
   const odd = [...values.unknownIds.map(encodeURI), '%00', '%2e%2e', 'A'.repeat(300)];
   return weighted([8, fc.constantFrom(...existing)], [1, fc.constantFrom(...odd)]);

@@ -6,7 +6,6 @@ import { flagsOf, type Printed, runConform, scaledClock } from '../testkit/confo
 import { type Listening, serveHttp } from '../testkit/processes/listen.ts';
 
 export interface Fake extends Listening {
-  /** The bodies of all POSTs, unchanged. */
   readonly posts: string[];
 }
 

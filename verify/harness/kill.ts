@@ -23,7 +23,6 @@ export const withControl: Access = { control: true };
 
 /** What the harness found of a defect. */
 export interface Kill {
-  /** Cases of the rule that fail. */
   readonly caughtBy: readonly string[];
   /** Failing cases of other rules, if none of the rule itself fails. */
   readonly elsewhere: readonly string[];
@@ -143,7 +142,6 @@ export function untestedCases(kills: ReadonlyMap<Defect, Kill>): readonly string
     .filter((id) => !failing.includes(id));
 }
 
-/** A row of the kill matrix. */
 export function rowOf({ name, rule, unseen = '' }: Defect, { caughtBy, tookMs }: Kill): string {
   const cases = caughtBy.map((id) => id.split('/')[1]).join(', ');
   return `${name.padEnd(34)} ${rule.padEnd(8)} ${String(tookMs).padStart(6)} ms  ${cases || unseen}`;

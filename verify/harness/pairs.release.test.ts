@@ -3,7 +3,7 @@
  * cover all pairs.
  */
 import { test } from 'vitest';
-import type { AssumptionName } from '#src/sim/assumptions.ts';
+import type { AssumptionName } from '#contract/assumptions.ts';
 import { judgedAnswers } from '../testkit/examples/examples.ts';
 import { pairwise, type Row } from '../testkit/pairwise.ts';
 import { expectSound } from './against-simulator.ts';

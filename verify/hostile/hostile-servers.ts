@@ -27,7 +27,6 @@ function head(status: string, headers: readonly string[]): string {
 
 const jsonType = 'content-type: application/json';
 
-/** A whole reply. */
 function whole(status: string, body: string | Buffer, ...headers: readonly string[]): Responder {
   const length = `content-length: ${Buffer.byteLength(body)}`;
   const start = head(status, [jsonType, length, ...headers]);

@@ -55,7 +55,6 @@ export class Caller {
     throw new Error(`${name}: ${answer?.status} ${answer?.body.slice(0, 300)}`);
   }
 
-  /** Closes its connections. */
   leave(): void {
     void this.#dispatcher.destroy();
     this.#dispatcher = new Agent({ connections: 200 });

@@ -14,7 +14,6 @@ export interface Account {
   readonly accountId: string;
   readonly keys: readonly string[];
   readonly keyIds: readonly string[];
-  /** Numbers to send from. */
   readonly numbers: readonly string[];
   /** Its first SIM. An account without one has a small quota. */
   readonly deviceId: string | undefined;

@@ -7,7 +7,7 @@ import { processIo, runSubcommand } from '#cli/process.ts';
 import { minuteMs } from '#contract/time.ts';
 import { oneOf, wholeNumber } from '#io/flag-values.ts';
 import { type CommandIo, flag, flagsIn, newCommand, ValueError } from '#io/flags.ts';
-import { refuseAlone } from '#io/given-flags.ts';
+import { refuseWithoutNeeds } from '#io/given-flags.ts';
 import { transports } from '#src/config/settings.ts';
 import { endsOfDays, longRun, type RoundEnd } from './long-run.ts';
 import { endings } from './service.ts';
@@ -37,10 +37,10 @@ async function program(argv: readonly string[], io: CommandIo): Promise<number> 
   if (given === undefined) return 0;
   const { kills, ending, days, minutes, ...options } = given;
   const isSoak = days !== undefined;
-  refuseAlone(command, [
-    ['minutes', '--days', isSoak],
-    ['kills', 'a run without --days', !isSoak],
-    ['ending', 'a run without --days', !isSoak],
+  refuseWithoutNeeds(command, [
+    { name: 'minutes', needs: '--days', isThere: isSoak },
+    { name: 'kills', needs: 'a run without --days', isThere: !isSoak },
+    { name: 'ending', needs: 'a run without --days', isThere: !isSoak },
   ]);
   const dayLoadMs = isSoak ? (minutes * minuteMs * loadShare) / days : undefined;
   const ends = isSoak ? endsOfDays(days) : Array<RoundEnd>(kills).fill(ending);

@@ -1,6 +1,4 @@
-/**
- * Compares `GET /control/metrics` with counts made from the replies and the message histories.
- */
+/** Compares `GET /control/metrics` with counts made from the replies and the message histories. */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';

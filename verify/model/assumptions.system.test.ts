@@ -3,7 +3,8 @@
  * Assumes: all, by name.
  */
 import { expect, test } from 'vitest';
-import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
+import { assumptionNames } from '#contract/assumptions.ts';
+import { assumptionLedger } from '#src/sim/assumptions.ts';
 import { scans, withoutComments } from '../repository/modules.ts';
 import { examples, randomAnswers } from '../testkit/examples/examples.ts';
 import { Scene } from '../testkit/twin/scene.ts';

@@ -1,6 +1,7 @@
 /** Draws random runs, each a setup and steps; plays them, and shows what a caller sees of them. */
 import fc from 'fast-check';
-import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
+import type { AssumptionName } from '#contract/assumptions.ts';
+import type { Assumptions } from '#src/sim/assumptions.ts';
 import { randomAnswers } from '../testkit/examples/examples.ts';
 import { anyStep, playStep, type Step } from '../testkit/steps/steps.ts';
 import { ComparedRun, type ComparedRunOptions, type Setup } from '../testkit/twin/compared-run.ts';
@@ -66,7 +67,6 @@ export function play(
   }
 }
 
-/** The replies of a run, one line each. */
 export function repliesOf({ trace }: ComparedRun): string[] {
   return trace.map(({ reply }) => JSON.stringify([reply.status, reply.headers, reply.body]));
 }

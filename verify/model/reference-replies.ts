@@ -64,7 +64,6 @@ export function wrongKey(assumptions: Assumptions): Expected {
   return refusal(assumptions, 401, 'auth_invalid_keyy', { 'www-authenticate': 'Bearer' });
 }
 
-/** A 400 that names all failing fields, or only the first. */
 export function invalid(assumptions: Assumptions, failing: readonly string[]): Expected {
   const { errorBody, validationScope } = assumptions;
   const templates = assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;

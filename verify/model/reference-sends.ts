@@ -34,12 +34,10 @@ interface Send {
   readonly compared: readonly unknown[];
 }
 
-/** A `request_id` that a send has used. */
 interface UsedId {
   readonly send: Send;
   readonly atMs: number;
   readonly wasAccepted: boolean;
-  /** The reply to the next use. */
   readonly nextReply: () => Expected;
 }
 

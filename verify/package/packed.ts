@@ -14,7 +14,6 @@ export const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf
 export const tarball = `smstwin-${manifest.version}.tgz`;
 export const packed = join(root, 'build', tarball);
 
-/** A project without a package, in a folder of its own. */
 export function emptyProject(folder: string, name: string): string {
   const project = join(folder, name);
   mkdirSync(project);

@@ -22,7 +22,7 @@ import { type RecordedRun, recordForeign, recordSimulator } from '../traffic/rec
 function recorded(exchanges: readonly TrafficExchange[], maker: LineMaker): string {
   return exchanges
     .map(({ sentAt, answeredAt, method, path, query, headers, body, reply }) => {
-      const line = maker.line({
+      const line = maker.make({
         sentMs: sentAt,
         steadyMs: [sentAt, answeredAt],
         connection: 1,

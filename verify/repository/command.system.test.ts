@@ -1,6 +1,4 @@
-/**
- * The command as a process: exit codes, what it prints, the ready file, signals.
- */
+/** The command as a process: exit codes, what it prints, the ready file, signals. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -51,9 +51,7 @@ test('packages installed with this one run no install scripts', () => {
   expect(scripted.map(([path]) => path)).toEqual([]);
 });
 
-/**
- * The packages of others that the build puts into `dist/`.
- */
+/** The packages of others that the build puts into `dist/`. */
 const bundled = [
   'hyper-express',
   'autocannon',

@@ -30,7 +30,6 @@ export function methodsPage(): string {
   return `${opening}${sections.join('')}`;
 }
 
-/** A method with its arguments, as one calls it. */
 export function callOf({ operation, path }: Method): string {
   const { input, inputFrom, arguments: own } = operation;
   const fields = input === undefined || inputFrom ? '' : shapeOf(schemaOf(input, 'input'));

@@ -1,6 +1,4 @@
-/**
- * Compares `docs/observability.md` and the Grafana dashboard with the served metrics.
- */
+/** Compares `docs/observability.md` and the Grafana dashboard with the served metrics. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';

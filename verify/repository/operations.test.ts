@@ -1,6 +1,4 @@
-/**
- * Checks that each operation is declared once: its path is written in one source file.
- */
+/** Checks that each operation is declared once: its path is written in one source file. */
 import { expect, test } from 'vitest';
 import { servicePaths } from '#contract/routes.ts';
 import { servedOperations } from '#src/control/documents.ts';

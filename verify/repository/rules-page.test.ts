@@ -5,8 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { assumptionNames } from '#contract/assumptions.ts';
 import { faultKindNames } from '#contract/fault-kinds.ts';
-import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
+import { assumptionLedger } from '#src/sim/assumptions.ts';
 import { everything, headerOf, root, scans, source, withoutComments } from './modules.ts';
 
 const ledgerText = readFileSync(join(root, 'docs/rules.md'), 'utf8');

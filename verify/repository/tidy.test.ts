@@ -1,6 +1,4 @@
-/**
- * Checks the source tree: permitted imports, forbidden words, headers, names and unused files.
- */
+/** Checks the source tree: permitted imports, forbidden words, headers, names and unused files. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

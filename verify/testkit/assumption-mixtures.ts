@@ -1,6 +1,8 @@
 /** Sets of assumptions under which the documented requests and replies differ. */
+
+import type { AssumptionName } from '#contract/assumptions.ts';
 import { answersOf } from '#contract/assumptions.ts';
-import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
+import type { Assumptions } from '#src/sim/assumptions.ts';
 
 /**
  * Combinations of assumptions that change the documented requests or replies. A run draws two of

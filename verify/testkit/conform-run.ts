@@ -10,7 +10,6 @@ import { newIo } from './io-fixture.ts';
 /** The fields of a result in the report that tests use. */
 export interface CaseResult {
   readonly id: string;
-  /** The rule or the assumption. */
   readonly subject: string;
   readonly kind: 'rule' | 'assumption';
   readonly verdict: string;

@@ -14,7 +14,6 @@ export interface Block {
   readonly text: string;
 }
 
-/** The fenced code blocks of a page. */
 export function fencedBlocksOf(page: string): readonly Block[] {
   const text = readFileSync(join(root, page), 'utf8');
   return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', body = '']) => ({

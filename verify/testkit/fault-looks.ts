@@ -60,7 +60,6 @@ export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalTh
     });
 }
 
-/** A simulator with these faults, which is closed after the test. */
 export function startWithFaults(inputs: readonly FaultInput[]): Simulator {
   const simulator = new Simulator(settings, { journal: false });
   closeAfterTest(simulator);

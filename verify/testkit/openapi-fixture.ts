@@ -44,7 +44,6 @@ export class DescribedService {
     this.#ajv.addSchema({ ...this.document, $id: 'service' });
   }
 
-  /** True if the document permits this body of a send. */
   takes(body: unknown): boolean {
     return this.#validator('#/components/schemas/SendRequest')(body) === true;
   }

@@ -8,10 +8,8 @@
 export type Choices = Readonly<Record<string, readonly unknown[]>>;
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A question, and the position of one of its answers. */
 type Choice = readonly [question: string, answer: number];
 
-/** Rows that contain every pair of answers. */
 export function pairwise(choices: Choices): Row[] {
   const questions = Object.entries(choices).map(([question, answers]) =>
     [...answers.keys()].map((answer): Choice => [question, answer]),

@@ -3,7 +3,8 @@
  * the judges must agree on each of them, under each answer.
  */
 import { fields } from '#contract/assumptions/fields.ts';
-import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
+import type { AssumptionName } from '#contract/assumptions.ts';
+import type { Assumptions } from '#src/sim/assumptions.ts';
 import { randomAnswers } from './examples/examples.ts';
 import { type Fields, plainSend } from './twin/twin.ts';
 

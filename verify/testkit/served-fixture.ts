@@ -37,7 +37,6 @@ export async function serve(
   return { simulator, port: Number(new URL(baseUrl).port) };
 }
 
-/** The header lines of a request by the first account. */
 export function head(simulator: Simulator, moreLines = ''): string {
   const [account] = simulator.readyFile().accounts;
   return `Host: x\r\nAuthorization: Bearer ${account?.api_key}\r\n${moreLines}`;

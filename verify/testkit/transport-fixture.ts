@@ -32,7 +32,6 @@ export async function stopAll(): Promise<void> {
 
 afterEach(stopAll);
 
-/** Declares a test for each transport. */
 export function both(name: string, run: (kind: TransportKind) => Promise<void>): void {
   test.each(kinds)(`%s: ${name}`, run);
 }

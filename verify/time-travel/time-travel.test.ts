@@ -1,6 +1,4 @@
-/**
- * Users move time over HTTP on both ports: a day, a month and a year each pass in one call.
- */
+/** Users move time over HTTP on both ports: a day, a month and a year each pass in one call. */
 import { afterEach, expect, test } from 'vitest';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { Simulator } from '#src/simulator.ts';

@@ -242,7 +242,7 @@ test('lines that cannot be read are counted, and a file of another kind is refus
   const file = fileOf('cut.ndjson', asRecording(sound).slice(40, -40));
   const { error } = await run('--traffic', file);
   expect(error).toMatch(
-    /cut.ndjson: 1 line cannot be read; skipped \(line 1\)\n.*it ends in the midst.*\n$/,
+    /cut.ndjson: 1 line cannot be read; skipped \(line 1\)\n.*the file is incomplete.*\n$/,
   );
   const ends = [
     await run('--traffic', fileOf('text', 'hello')),
@@ -272,7 +272,7 @@ test('a file that ends in the midst is read up to there, with a notice in every 
   for (const file of files) {
     const html = join(folder, 'cut.html');
     const { out, error, results } = await run('--traffic', file, '--report', `html=${html}`);
-    const line = `${basename(file)}: it ends in the midst; read up to there`;
+    const line = `${basename(file)}: the file is incomplete: its end is cut off; what comes before it is read`;
     expect(error).toBe(`smstwin conform: ${line}\n`);
     expect(results()).toContainEqual(expect.objectContaining({ verdict: 'notice', reason: line }));
     expect(readFileSync(html, 'utf8')).toContain(line);
@@ -284,7 +284,7 @@ test('a file that ends in the midst is read up to there, with a notice in every 
     ]);
   }
   const head = await run('--traffic', fileOf('head.gz', gzipSync(har).subarray(0, 12)));
-  expect(head.error).toContain('head.gz: it is compressed with gzip and cut off before any text');
+  expect(head.error).toContain('head.gz: the compressed file is incomplete; copy it again');
 });
 
 test('what is no whole line or entry in the middle of a file is not taken for its end', async () => {

@@ -3,10 +3,10 @@
  * The traffic is that of the answer's example.
  */
 import { expect, test } from 'vitest';
+import { type AssumptionName, assumptionNames } from '#contract/assumptions.ts';
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 import { Observations } from '#judging/recorded/observations.ts';
-import { type AssumptionName, assumptionNames } from '#src/sim/assumptions.ts';
 import { examples } from '../testkit/examples/examples.ts';
 import { Scene } from '../testkit/twin/scene.ts';
 import { trafficOf } from './recorded-run.ts';

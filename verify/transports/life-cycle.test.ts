@@ -1,6 +1,4 @@
-/**
- * Opening and releasing a port, and the effect on clients while a transport closes.
- */
+/** Opening and releasing a port, and the effect on clients while a transport closes. */
 import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
 import type { ApiRequest } from '#contract/request-and-reply.ts';

@@ -150,7 +150,6 @@ function responses(operation: Operation, schemas: Schemas): Json {
   ]);
 }
 
-/** The statuses of an operation's refusals, in order. */
 export function refusalStatuses(operation: Operation): number[] {
   const { input, inputFrom, target, isOpen, refusals = [] } = operation;
   const takesInput = input !== undefined && inputFrom === undefined;

@@ -254,3 +254,42 @@ test('a template that only sets a header leaves the documented body, and the hea
   expect(content['application/json'].schema).toEqual(schema);
   expect(components.schemas).toHaveProperty('AccountStats');
 });
+
+test('a redirect is documented with the status, the headers and the body of its template', () => {
+  const redirect = { status: 308, headers: { 'x-a': 'b' }, body: { moved: '{location}' } };
+  const overrides = { trailingSlash: 'redirect', replyTemplates: { redirect } } as const;
+  const reply = new Caller(overrides).ask('stats', routes.stats.pattern.slice(0, -1));
+  const described = new DescribedService(overrides);
+  expect(described.recognise('stats', reply)).toEqual(['308 inline']);
+  expect(described.operation('stats').responses).not.toHaveProperty('301');
+});
+
+test('a status that a template gives all successes has the descriptions of all', () => {
+  const overrides = { replyTemplates: { external_send: { status: 201 } } };
+  const { responses } = new DescribedService(overrides).operation('external_send');
+  expect(Object.keys(responses).filter((status) => status < '300')).toEqual(['201']);
+  expect(responses[201]).toMatchObject({
+    description: expect.stringMatching(/^A replay.*\n\nQueued/),
+  });
+});
+
+test.each(['canonical', 'any_case', 'any'] as const)(
+  'READ-1 under `pathIdForm: %s` the document permits the ids that the service reads',
+  (pathIdForm) => {
+    const caller = new Caller({ pathIdForm });
+    const { message_id: id } = JSON.parse(caller.send('send', {}).body);
+    const { document } = new DescribedService({ pathIdForm });
+    const paths = document['paths'] as Record<
+      string,
+      { get: { parameters: { schema: object }[] } }
+    >;
+    const schema = paths[routes.read.pattern]?.get.parameters[0]?.schema as { pattern: string };
+    for (const spelling of [id, id.toUpperCase(), id.replaceAll('-', ''), id.replace('-', '')]) {
+      const { status } = caller.ask('read', routes.read.pattern.replace('{message_id}', spelling));
+      expect([spelling, new RegExp(schema.pattern).test(spelling)]).toEqual([
+        spelling,
+        status === 200,
+      ]);
+    }
+  },
+);

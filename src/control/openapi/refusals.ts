@@ -89,7 +89,6 @@ function sendRefusals(refusal: Refuse, assumptions: Assumptions): Refusal[] {
   return refusals;
 }
 
-/** The refusal of a wrong parameter in the query of `received`. */
 function queryRefusals(refusal: Refuse, assumptions: Assumptions): Refusal[] {
   if (assumptions.receivedQuery !== 'reject') return [];
   const invalidQuery = parseReceivedQuery({ page: '0', page_size: null });
@@ -208,7 +207,7 @@ function bodySchema(body: unknown, code: z.ZodType, errors?: z.ZodType): z.ZodTy
 }
 
 /** A fixed world for the example replies. */
-function exampleContext(assumptions: Assumptions): ReplyContext {
+export function exampleContext(assumptions: Assumptions): ReplyContext {
   return { seed: 0, now: () => exampleNowMs, assumptions };
 }
 

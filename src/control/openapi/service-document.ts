@@ -9,11 +9,12 @@ import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
 import { type EndpointName, endpointNames, type LimitsPerMinute } from '#contract/limits.ts';
 import type { ApiReply, ReplyTemplate } from '#contract/request-and-reply.ts';
 import { type Route, routes } from '#contract/routes.ts';
+import { redirectReply } from '../../http/service/api.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { receivedParameters } from '../../sim/read.ts';
 import { endpointTexts, tags } from './endpoint-texts.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
-import { endpointRefusals, type Refusal } from './refusals.ts';
+import { endpointRefusals, exampleContext, type Refusal } from './refusals.ts';
 import { anyWording, exampleSendByAlias, exampleSendUnder, replyOf } from './reply-bodies.ts';
 import { sendBodySchema } from './send-body.ts';
 
@@ -77,7 +78,7 @@ export function openApi({ assumptions, limits, baseUrl }: DocumentInput): Json {
 
 function componentSchemas(refusals: readonly Refusal[], assumptions: Assumptions): Json {
   const replies = endpointNames
-    .filter((endpoint) => !isWorded(endpoint, assumptions))
+    .filter((endpoint) => !isWorded(successTemplateOf(endpoint, assumptions)))
     .map((endpoint) => replyOf(endpoint, assumptions));
   return {
     SendRequest: schemaOf(sendBodySchema(assumptions), 'input'),
@@ -107,14 +108,11 @@ function operationObject(
   const route: Route = routes[endpoint];
   const parameters = [...pathParameters(route, assumptions), ...queryParameters(endpoint)];
   const { name, example } = replyOf(endpoint, assumptions);
-  const template = templateOf(endpoint, assumptions);
-  const content = isWorded(endpoint, assumptions)
+  const template = successTemplateOf(endpoint, assumptions);
+  const content = isWorded(template)
     ? jsonContent(schemaOf(anyWording, 'output'))
     : jsonContent(componentRef(name), { examples: { [name]: { value: example } } });
-  const successes = Object.entries(success).map(([documentedStatus, description]) => [
-    template?.status ?? documentedStatus,
-    { description, ...headersOf(headersSetBy(template)), ...content },
-  ]);
+  const shown = { ...headersOf(headersSetBy(template)), ...content };
   return {
     operationId,
     tags: [tag],
@@ -123,27 +121,28 @@ function operationObject(
     ...(parameters.length > 0 && { parameters }),
     ...(route.method === 'POST' && { requestBody: sendRequestBody(assumptions) }),
     responses: {
-      ...Object.fromEntries(successes),
-      ...(assumptions.trailingSlash === 'redirect' && redirectResponse(route)),
+      ...successResponses(success, template?.status, shown),
+      ...(assumptions.trailingSlash === 'redirect' && redirectResponse(route, assumptions)),
       ...refusalResponses(refusals),
     },
   };
 }
 
 function sendRequestBody(assumptions: Assumptions): Json {
-  const alias = 'The sender as its alias `from_number`';
   return {
     required: true,
     ...jsonContent(componentRef('SendRequest'), {
       examples: {
         from: { summary: 'The sender as `from`', value: exampleSendUnder(assumptions) },
-        from_number: { summary: alias, value: exampleSendByAlias },
+        from_number: {
+          summary: 'The sender as its alias `from_number`',
+          value: exampleSendByAlias,
+        },
       },
     }),
   };
 }
 
-/** The description with the rules of the endpoint and the assumptions about it. */
 function descriptionOf(endpoint: EndpointName, assumptions: Assumptions): string {
   const { description, rules } = endpointTexts[endpoint];
   const assumed = assumptionNames
@@ -156,7 +155,10 @@ function descriptionOf(endpoint: EndpointName, assumptions: Assumptions): string
 }
 
 /** The template of the endpoint's success. A template of messages keeps their schema and status. */
-function templateOf(endpoint: EndpointName, { replyTemplates }: Assumptions) {
+function successTemplateOf(
+  endpoint: EndpointName,
+  { replyTemplates }: Assumptions,
+): ReplyTemplate | undefined {
   return endpoint === 'send' || endpoint === 'read' ? undefined : replyTemplates[endpoint];
 }
 
@@ -164,16 +166,20 @@ function headersSetBy({ headers = {} }: ReplyTemplate = {}): string[] {
   return Object.keys(headers).filter((name) => headers[name] !== null);
 }
 
-/** True if a template words the body of the endpoint's success, which may then be anything. */
-function isWorded(endpoint: EndpointName, assumptions: Assumptions): boolean {
-  const { body, text, item } = templateOf(endpoint, assumptions) ?? {};
+/** True if a template words the body of a reply, which may then be anything. */
+function isWorded({ body, text, item }: ReplyTemplate = {}): boolean {
   return body !== undefined || text !== undefined || item !== undefined;
 }
 
-/** `pathIdForm: any`: upper or lower case, with all four hyphens or without hyphens. */
-const looseUuid = z
-  .string()
-  .regex(/^[0-9A-Fa-f]{8}(-?)[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{12}$/);
+/** The ids that a path may hold, for each answer of `pathIdForm`. */
+const pathIds: Readonly<Record<Assumptions['pathIdForm'], z.ZodType>> = {
+  canonical: z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+  any_case: z.uuid(),
+  // With all four hyphens or without hyphens.
+  any: z
+    .string()
+    .regex(/^[0-9A-Fa-f]{8}(-?)[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{12}$/),
+};
 
 function pathParameters({ pattern }: Route, { pathIdForm }: Assumptions): Json[] {
   return [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -181,7 +187,7 @@ function pathParameters({ pattern }: Route, { pathIdForm }: Assumptions): Json[]
     in: 'path',
     required: true,
     description: name === 'device_id' ? 'The SIM.' : 'The message.',
-    schema: schemaOf(pathIdForm === 'any' ? looseUuid : z.uuid(), 'input'),
+    schema: schemaOf(pathIds[pathIdForm], 'input'),
   }));
 }
 
@@ -194,6 +200,23 @@ function queryParameters(endpoint: EndpointName): Json[] {
     description: name === 'page' ? 'Counted from 1, newest first.' : 'Messages of one page.',
     schema: schemaOf(schema, 'input'),
   }));
+}
+
+/**
+ * One response for each status; it describes all successes with that status, of which a template
+ * may make one. `shown`: the headers and the content of each.
+ */
+function successResponses(
+  success: Readonly<Record<string, string>>,
+  templateStatus: number | undefined,
+  shown: Json,
+): Record<string, Json> {
+  const descriptions = Object.values(success);
+  if (templateStatus !== undefined)
+    return { [templateStatus]: { description: descriptions.join('\n\n'), ...shown } };
+  return Object.fromEntries(
+    Object.entries(success).map(([status, description]) => [status, { description, ...shown }]),
+  );
 }
 
 /** One response for each status, in order; it lists all refusals with that status. */
@@ -239,12 +262,16 @@ function exampleOf({ body }: ApiReply): unknown {
 }
 
 /** The response to the path without its last slash, if that redirects. */
-function redirectResponse({ pattern }: Route): Json {
+function redirectResponse({ pattern }: Route, assumptions: Assumptions): Record<string, Json> {
+  const { redirect } = assumptions.replyTemplates;
+  const request = { method: 'GET', path: pattern, body: '' };
+  const reply = redirectReply(exampleContext(assumptions), request, pattern);
+  const schema = isWorded(redirect) ? anyWording : z.strictObject({});
   return {
-    301: {
+    [reply.status]: {
       description: 'This path without its last slash (`trailingSlash`).',
-      headers: { Location: header(`\`${pattern}\`, with the query.`, z.string()) },
-      ...jsonContent(schemaOf(z.strictObject({}), 'output')),
+      ...headersOf(Object.keys(reply.headers ?? {})),
+      ...jsonContent(schemaOf(schema, 'output')),
     },
   };
 }
@@ -252,6 +279,7 @@ function redirectResponse({ pattern }: Route): Json {
 const documentedHeaders: Readonly<Record<string, Json>> = {
   'www-authenticate': header('The required scheme.', z.literal('Bearer')),
   allow: header('The methods that this path accepts.', z.string()),
+  location: header('This path with its last slash, and the query.', z.string()),
   'retry-after': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),
 };
 

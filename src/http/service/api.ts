@@ -32,7 +32,13 @@ import {
   replayBeforeThrottle,
   sendMessage,
 } from './send-message.ts';
-import { itemsOf, refuse, rewrite } from './templated-replies.ts';
+import {
+  itemsOf,
+  type ReplyContext,
+  refuse,
+  rewrite,
+  type TemplatedRequest,
+} from './templated-replies.ts';
 
 const ok = 200;
 const movedPermanently = 301;
@@ -164,7 +170,12 @@ function unknownPathReply(world: Registry, request: ApiRequest): ApiReply {
   return refuse(world, request, { kind: 'not_found' });
 }
 
-function redirectReply(world: Registry, request: ApiRequest, location: string): ApiReply {
+/** The reply to a path without its last slash. `location`: the path with it, and the query. */
+export function redirectReply(
+  world: ReplyContext,
+  request: TemplatedRequest,
+  location: string,
+): ApiReply {
   const reply = { status: movedPermanently, body: '{}', headers: { location } };
   return rewrite(world, request, 'redirect', reply, () => ({ location }));
 }

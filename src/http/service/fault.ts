@@ -26,7 +26,6 @@ export class Fault {
   readonly spec: FaultSpec;
   readonly #to: NumberTest | undefined;
   readonly #rng: Rng;
-  /** How many requests matched. */
   seen = 0;
   /** How many requests it affected. `Faults` counts them. */
   hits = 0;

@@ -15,14 +15,22 @@ export class RawJson {
   constructor(text: string) {
     this.text = text;
   }
+
+  /** For a placeholder within a longer text, or in a template that is not JSON. */
+  toString(): string {
+    return this.text;
+  }
 }
+
+/** The failing fields within a repeated part: there, they are filled in already. */
+const noFailures: readonly FieldFailure[] = [];
 
 /** Fills in a template. Its body wins over its text; what it leaves out stays as in `reply`. */
 export function fillTemplate(
   reply: ApiReply,
   template: ReplyTemplate,
   values: Values,
-  failures: readonly FieldFailure[] = [],
+  failures = noFailures,
 ): ApiReply {
   const text = template.text === undefined ? reply.body : fillText(template.text, values);
   const body = template.body === undefined ? text : fillBody(template.body, values, failures);
@@ -55,18 +63,14 @@ function headersOf(
  * placeholder `{field}`, and the only entry of a list if it has that placeholder. `failures`: the
  * failing fields that are not filled in yet.
  */
-export function fillBody(
-  template: Json,
-  values: Values,
-  failures: readonly FieldFailure[] = [],
-): string {
+export function fillBody(template: Json, values: Values, failures = noFailures): string {
   if (typeof template === 'string') return jsonOf(filledValue(template, values));
   if (Array.isArray(template)) return fillList(template, values, failures);
   if (typeof template !== 'object' || template === null) return JSON.stringify(template);
   // Built as text: an object literal would lose a field called __proto__.
   const members = Object.entries(template).flatMap(([name, value]) =>
     failures.length > 0 && mentions(name, 'field')
-      ? failures.map((failure) => member(name, value, { ...values, ...failure }, []))
+      ? failures.map((failure) => member(name, value, { ...values, ...failure }, noFailures))
       : [member(name, value, values, failures)],
   );
   return `{${members.join(',')}}`;
@@ -77,10 +81,11 @@ function fillList(
   values: Values,
   failures: readonly FieldFailure[],
 ): string {
-  const [onlyItem] = template;
-  const isRepeated = template.length === 1 && failures.length > 0 && mentions(onlyItem, 'field');
+  const isRepeated = template.length === 1 && failures.length > 0 && mentions(template, 'field');
   const items = isRepeated
-    ? failures.map((failure) => fillBody(onlyItem as Json, { ...values, ...failure }))
+    ? failures.flatMap((failure) =>
+        template.map((item) => fillBody(item, { ...values, ...failure }, noFailures)),
+      )
     : template.map((item) => fillBody(item, values, failures));
   return `[${items.join(',')}]`;
 }
@@ -101,13 +106,16 @@ function fillText(template: string, values: Values): string {
   );
 }
 
+/** Finds a text that is exactly one placeholder. */
+const onePlaceholder = new RegExp(`^${placeholder.source}$`);
+
 function filledValue(template: string, values: Values): unknown {
-  const name = /^\{([a-z_]+)\}$/.exec(template)?.[1];
+  const name = onePlaceholder.exec(template)?.[1];
   return name !== undefined && Object.hasOwn(values, name)
     ? values[name]
     : fillText(template, values);
 }
 
 function jsonOf(value: unknown): string {
-  return value instanceof RawJson ? value.text : JSON.stringify(value);
+  return value instanceof RawJson ? value.text : JSON.stringify(value ?? null);
 }

@@ -93,6 +93,16 @@ test('figures and lists take the shape of their templates', () => {
   expect(twin.request('GET', '/api/v1/sms/received/').json).toEqual({ data: [], of: 0 });
 });
 
+test('a list within a longer text is its JSON', () => {
+  const twin = worded({
+    received: { body: { all: 'all: {items}' } },
+    tasks: { text: '"<{items}>"' },
+  });
+  expect(twin.request('GET', '/api/v1/sms/received/').json).toEqual({ all: 'all: []' });
+  const tasks = `/api/devices/${twin.device().deviceId}/tasks/`;
+  expect(twin.request('GET', tasks).json).toBe('<[]>');
+});
+
 test('the same requests are answered with the same ids and times', () => {
   const template: ReplyTemplates = { not_found: { body: { id: '{uuid}', at: '{now}' } } };
   const [one, other] = [worded(template).read('none'), worded(template).read('none')];

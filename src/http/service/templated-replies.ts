@@ -23,6 +23,9 @@ export interface ReplyContext {
   readonly assumptions: Registry['assumptions'];
 }
 
+/** What every template may say of the request. */
+export type TemplatedRequest = Pick<ApiRequest, 'path' | 'method' | 'body'>;
+
 /** The reply to a refused request, in the words of the template if there is one. */
 export function refuse(world: ReplyContext, request: ApiRequest, refusal: ServiceError): ApiReply {
   const { assumptions } = world;
@@ -54,7 +57,7 @@ export function refuseUnread(
 /** Rewrites a reply by the template of `name`; calls `values` only if there is one. */
 export function rewrite(
   world: ReplyContext,
-  request: ApiRequest,
+  request: TemplatedRequest,
   name: TemplateName,
   reply: ApiReply,
   values: () => Values,
@@ -146,16 +149,12 @@ function inTemplateOrder(error: InvalidField, { replyTemplates }: Assumptions): 
   return { ...error, failures: failures as unknown as InvalidField['failures'] };
 }
 
-/** The failing fields that the reply names. */
 function namedFailures({ failures }: InvalidField, { validationScope }: Assumptions) {
   return validationScope === 'first' ? failures.slice(0, 1) : failures;
 }
 
 /** The values that every template may use. */
-function requestValues(
-  world: ReplyContext,
-  { path, method, body }: Pick<ApiRequest, 'path' | 'method' | 'body'>,
-): Values {
+function requestValues(world: ReplyContext, { path, method, body }: TemplatedRequest): Values {
   const nowMs = world.now();
   // The stream follows from the request alone, so a snapshot need not save its position.
   const ids = Rng.stream(world.seed, `${method} ${path} ${body.length}`);

@@ -19,7 +19,7 @@ function outletOf(path: string, written: string[]) {
     truncate: () => {},
     drop: () => {},
     reset: () => {},
-    later: (act) => act(),
+    corked: (act) => act(),
     onLeft: () => {},
     hold: () => written.push(`${path} held`),
   };

@@ -57,7 +57,6 @@ export class Answers {
     return this.#held.length > 0 || this.pending.hasAny;
   }
 
-  /** Serves a whole request. */
   serve(outlet: Outlet, request: ApiRequest): void {
     const { serve } = this.#port;
     try {
@@ -194,7 +193,7 @@ export class Answers {
   }
 
   #later(outlet: Outlet, write: () => void): void {
-    outlet.later(() => {
+    outlet.corked(() => {
       try {
         write();
       } catch (error) {

@@ -1,8 +1,7 @@
 /**
- * Collects a request body that arrives in several pieces.
- * Bounds: each body has a limit of its own, and all bodies of a port together have one.
- * The bytes are kept in one buffer that doubles. A list of pieces would take a hundred times the
- * memory if a client sent single bytes.
+ * Collects a request body that arrives in several pieces. Bounds: each body has a limit of its own,
+ * and all bodies of a port together have one. The bytes are kept in one buffer that doubles. A list
+ * of pieces would take a hundred times the memory if a client sent single bytes.
  */
 import type { ApiReply } from '#contract/request-and-reply.ts';
 

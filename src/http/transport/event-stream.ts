@@ -1,9 +1,8 @@
 /**
- * One stream of server-sent events, over either transport.
- * Bound: at most `eventQueueLimitBytes` wait for a slow reader; one more event ends its connection.
- * The stream has its own queue, because no transport shows how much it buffers for a connection.
- * Events that one piece of work sends, and those within a short time after a write, share a write,
- * which costs far more than an event.
+ * One stream of server-sent events, over either transport. Bound: at most `eventQueueLimitBytes`
+ * wait for a slow reader; one more event ends its connection. The stream has its own queue, because
+ * no transport shows how much it buffers for a connection. Events that one piece of work sends, and
+ * those within a short time after a write, share a write, which costs far more than an event.
  */
 import { realTimers } from '#io/event-loop.ts';
 import { type EventsReply, eventQueueLimitBytes } from './transport.ts';

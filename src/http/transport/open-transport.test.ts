@@ -11,7 +11,7 @@ test('without a native build the service runs on Node and says why in one line',
   const opened = await openTransport('hyperexpress', { service });
   expect(opened.kind).toBe('node');
   expect(opened.fallbackReason).toMatch(/^No usable uWebSockets.js for .*own HTTP server\.$/);
-  expect(opened.fallbackReason).toContain('reinstall with `npm ci`');
+  expect(opened.fallbackReason).toContain('reinstall smstwin');
   const port = await opened.transport.listen(0, '127.0.0.1');
   const reply = await fetch(`http://127.0.0.1:${port}/x`);
   expect(reply.status).toBe(200);

@@ -7,7 +7,7 @@ import { transports } from '../../config/settings.ts';
 import type { PortService, ServicePort, Transport, TransportOptions } from './transport.ts';
 
 /** npm installs the native build for one Node version: the one that runs npm. */
-const reinstall = 'If Node was upgraded after the installation, reinstall with `npm ci`.';
+const reinstall = 'If Node was upgraded after the installation, reinstall smstwin.';
 
 export type TransportKind = (typeof transports)[number];
 
@@ -31,8 +31,8 @@ export async function openTransport(
     );
   }
   const opened = await openNative(serve, options);
-  if (typeof opened !== 'string') return { transport: opened, kind };
-  const fallbackReason = `${opened} Serving with Node's own HTTP server.`;
+  if (opened.transport !== undefined) return { transport: opened.transport, kind };
+  const fallbackReason = `${opened.reason} Serving with Node's own HTTP server.`;
   return { transport: await nodeTransport(serve, options), kind: 'node', fallbackReason };
 }
 
@@ -48,33 +48,39 @@ export async function nodeTransport(
   return new NodeTransport(serve, options);
 }
 
-/** The native transport; if it cannot be opened, the reason in one line. */
+/** Why something native cannot be used, in one line. */
+interface Unusable {
+  readonly reason: string;
+  readonly transport?: undefined;
+}
+
 async function openNative(
   serve: ServicePort,
   options: TransportOptions,
-): Promise<Transport | string> {
+): Promise<{ readonly transport: Transport } | Unusable> {
   const loaded = await loadHyperExpress();
-  if (typeof loaded === 'string') return loaded;
+  if ('reason' in loaded) return loaded;
   try {
-    return new loaded.HyperExpressTransport(serve, options);
+    return { transport: new loaded.HyperExpressTransport(serve, options) };
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (options.tls === undefined || syscall === undefined) throw error;
-    return `The native HTTPS server needs a temporary folder that can be written (${code}).`;
+    const reason = `The native HTTPS server needs a temporary folder that can be written (${code}).`;
+    return { reason };
   }
 }
 
 /** The reason, in one line, why the native server cannot be loaded; undefined if it can. */
 export async function whyNoNativeServer(): Promise<string | undefined> {
   const loaded = await loadHyperExpress();
-  return typeof loaded === 'string' ? loaded : undefined;
+  return 'reason' in loaded ? loaded.reason : undefined;
 }
 
-async function loadHyperExpress(): Promise<typeof import('./hyper-express/server.ts') | string> {
+async function loadHyperExpress(): Promise<typeof import('./hyper-express/server.ts') | Unusable> {
   const server = await import('./hyper-express/server.ts');
   if (server.unusableNative === undefined) return server;
   // `uws/index.cjs` begins with the cause; a later line that begins like this is a remedy.
   const [cause = '', ...rest] = server.unusableNative.split('\n');
   const remedy = rest.find((line) => /^(?:This build needs|Set TMPDIR)/.test(line)) ?? reinstall;
-  return `${cause.replace(/:$/, '.')} ${remedy}`;
+  return { reason: `${cause.replace(/:$/, '.')} ${remedy}` };
 }

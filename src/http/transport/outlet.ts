@@ -42,10 +42,10 @@ export interface Outlet {
    */
   openStream?(ends: boolean, onEnded: (stream: EventStream) => void): EventStream | undefined;
   /**
-   * Runs `act`, which writes, unless the client has left. Needed for each write that does not
-   * happen while the transport delivers the request.
+   * Runs `act`, which writes, unless the client has left. What it writes leaves together. Needed for
+   * each write that does not happen while the transport delivers the request.
    */
-  later(act: () => void): void;
+  corked(act: () => void): void;
   /** Calls `act` if the client leaves before its reply. */
   onLeft(act: () => void): void;
   /**

@@ -9,7 +9,6 @@ import type { ApiReply, ApiRequest, Awaits, Delivery } from '#contract/request-a
 import type { TlsPair } from '../../config/tls.ts';
 import type { Intake } from './arriving-body.ts';
 
-/** A server for one port. */
 export interface Transport {
   /** Binds the port exclusively and resolves to its number (0 selects a free one). */
   listen(port: number, host: string): Promise<number>;

@@ -72,7 +72,6 @@ export class Activity {
     return this.#hasAudience;
   }
 
-  /** The number of open streams. */
   get openStreams(): number {
     return this.#streams.size;
   }

@@ -115,7 +115,6 @@ export class EventStreams {
     return !this.#isBehind || this.#wantsEvery(kind);
   }
 
-  /** Sends the event that was counted last. */
   send<K extends EventKind>(kind: K, data: EventData[K]): void {
     const event = { id: this.#lastId, kind, data } as ActivityEvent;
     this.#kept[event.id % keptEvents] = event;

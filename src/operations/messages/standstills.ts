@@ -13,7 +13,6 @@ import { timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { sentenceOf, standstillOf, waitingReasons } from './what-it-waits-for.ts';
 
-/** The most groups in one reply. */
 const mostGroups = 100;
 /** After this many messages, other requests get a turn. */
 const examinedPerSlice = 512;
@@ -56,7 +55,8 @@ export function* standstills({ simulation }: RunningWorld): Generator<undefined,
   const groups = new Map<string, Standstill>();
   let examined = 0;
   for (const message of world.messages.newestOf(cohortsThatMayStandStill(world))) {
-    if (message === undefined || ++examined % examinedPerSlice === 0) yield;
+    examined++;
+    if (message === undefined || examined % examinedPerSlice === 0) yield;
     if (message === undefined || isFinal(message.status)) continue;
     const reason = standstillOf(message, nowMs, world.assumptions);
     if (reason === undefined) continue;
@@ -77,6 +77,6 @@ export function* standstills({ simulation }: RunningWorld): Generator<undefined,
     });
   }
   // Sorted by the oldest message, so that new messages do not change the order of the groups.
-  const placeOf = (group: Standstill) => `${group.since} ${group.from} ${group.sentence}`;
-  return [...groups.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  const orderOf = (group: Standstill) => `${group.since} ${group.from} ${group.sentence}`;
+  return [...groups.values()].sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
 }

@@ -60,7 +60,7 @@ export function advanceUntil({ wallClock, simulation }: RunningWorld, input: Wai
   for (;;) {
     const found = foundIn(world, wait);
     if (found !== undefined) return found;
-    if (clock.now() === untilMs) throw timeout(world, wait, 'simulated ms');
+    if (clock.now() === untilMs) throw timeout(world, wait);
     clock.advanceTo(Math.min(clock.nextAtMs ?? untilMs, untilMs));
   }
 }
@@ -100,7 +100,7 @@ export function waitFor(live: RunningWorld, input: Wait): Promise<Waited> {
       live.wallClock.catchUp();
       count();
       // Has no effect if the count has just resolved the promise.
-      fail(timeout(live.simulation.world, wait, 'ms'));
+      fail(timeout(live.simulation.world, wait));
     };
     const timeoutTimer = timers.setTimeout(onTimeout, Math.min(wait.timeout_ms, longestTimerMs));
   });
@@ -156,12 +156,16 @@ function foundIn(world: Registry, { match, count }: Wait): Waited | undefined {
   return { count: found.count, messages };
 }
 
-function timeout(
-  world: Registry,
-  { match, count, timeout_ms: timeoutMs }: Wait,
-  unit: string,
+function timeout(world: Registry, wait: Wait): OperationRefused {
+  return waitTimeout(newestMatching(world, wait.match, 0).count, wait);
+}
+
+/** The refusal of a wait for which too few messages matched. Also for the waits of a fleet. */
+export function waitTimeout(
+  matching: number,
+  { count, timeout_ms: timeoutMs, advance }: Omit<Wait, 'match'>,
 ): OperationRefused {
-  const { count: matching } = newestMatching(world, match, 0);
+  const unit = advance ? 'simulated ms' : 'ms';
   const message = `${matching} of ${count} messages matched within ${timeoutMs} ${unit}`;
   return new OperationRefused('timeout', message);
 }

@@ -5,8 +5,7 @@
  */
 import { z } from 'zod';
 import { servicePaths } from '#contract/routes.ts';
-import type { ApiKey } from '../../sim/accounts/account.ts';
-import { keyPrefix } from '../../sim/accounts/key-ring.ts';
+import { type ApiKey, keyPrefix } from '../../sim/accounts/account.ts';
 import { conflict, OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { detailOf, exchangeViewSchema } from './request-views.ts';

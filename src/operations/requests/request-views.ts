@@ -180,7 +180,6 @@ export function senderOf({ body }: RecordedExchange): string | null {
   return senderIn(objectIn(shortText(body) ?? ''));
 }
 
-/** True if the reply is this message. */
 export function isReplyOf(messageId: string, { status, reply }: RecordedExchange): boolean {
   return status < 400 && reply?.includes(`"message_id":"${messageId}"`) === true;
 }

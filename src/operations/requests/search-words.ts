@@ -30,7 +30,7 @@ export const wordValues: Readonly<Partial<Record<SearchWord, readonly string[]>>
   is: markNames,
 };
 
-/** A word of a search; a value with blanks gets double quotes. */
-export function searchWord(name: SearchWord, value: string): string {
+/** A word of a search with its value, which gets double quotes if it has blanks. */
+export function searchTerm(name: SearchWord, value: string): string {
   return `${name}:${/\s/.test(value) ? `"${value}"` : value}`;
 }

@@ -2,12 +2,13 @@
  * What surrounds one of the last requests: its neighbours, the send that repeated it after a
  * failure, or that it repeats itself, and why it was refused.
  */
+
 import { z } from 'zod';
 import { faultSubject, faultText } from '#contract/fault-kinds.ts';
 import { type LimitsPerMinute, limitWindowMs } from '#contract/limits.ts';
 import { durationText, isoTime } from '#contract/time.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import { keyPrefix, shownPrefix } from '../../sim/accounts/key-ring.ts';
+import { keyPrefix, shownPrefix } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { faultOf, fieldOf } from './request-views.ts';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { assumptionNames, defaultAssumptions } from '../../sim/assumptions.ts';
+import { assumptionNames } from '#contract/assumptions.ts';
+import { defaultAssumptions } from '../../sim/assumptions.ts';
 import { assumptions, laterAssumptions } from './assumptions.ts';
 
 test('journals of earlier versions replay a switch of assumptions: its result has not changed', () => {

@@ -3,9 +3,9 @@
  * them at run time. Assumes: any, by override.
  */
 import { z } from 'zod';
-import { declarationOf } from '#contract/assumptions.ts';
+import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
 import { assumptionsSchema, permittedAnswers } from '../../config/given-assumptions.ts';
-import { type Assumptions, assumptionLedger, assumptionNames } from '../../sim/assumptions.ts';
+import { type Assumptions, assumptionLedger } from '../../sim/assumptions.ts';
 import { defineOperation } from '../define.ts';
 
 /** The schema of a reply, which has every assumption. */

@@ -126,7 +126,6 @@ function titleOf(
     : `a message to ${message.to} is ${message.status}`;
 }
 
-/** The statuses of these messages, newest first. */
 export function statusesOf({ simulation }: RunningWorld, match: ShownMessages): readonly string[] {
   const { messages } = newestMatching(simulation.world, match, mostStatuses);
   return messages.map(({ status }) => status);

@@ -45,7 +45,6 @@ export type Step =
       readonly atMs: number;
       readonly operation: string;
       readonly args: readonly unknown[];
-      /** The id of the key that it created, if any. */
       readonly keyId: string | undefined;
     }
   | {
@@ -66,7 +65,6 @@ export interface Situation {
   readonly endMs: number;
   /** Finds the messages whose statuses the test asserts. */
   readonly match: ShownMessages;
-  /** The statuses of these messages, newest first. */
   readonly statuses: readonly string[];
   /** Why the first message that waits for a user waits; empty if none does. */
   readonly standstill: string;
@@ -185,7 +183,6 @@ function playInputs(
   }
 }
 
-/** The names of accounts by the ids of their first keys. */
 function accountNamesOf(twin: RunningWorld): ReadonlyMap<string, string> {
   return new Map(
     [...twin.simulation.world.accounts.values()].flatMap(({ name, keys: [firstKey] }) =>

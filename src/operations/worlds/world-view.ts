@@ -19,7 +19,7 @@ export const worldViewSchema = z
     base_url: z
       .string()
       .meta({ title: 'Base URL' })
-      .describe('All URLs are empty while the server does not listen.'),
+      .describe('This and the other URLs are empty while the server does not listen.'),
     host_url: z.string(),
     control_url: z.string(),
     expires_at: timeSchema
@@ -98,10 +98,13 @@ export const createdWorldSchema = worldViewSchema
   .meta({ id: 'CreatedWorld' });
 export type CreatedWorld = Readonly<z.output<typeof createdWorldSchema>>;
 
-/** The view of a new world, as the operation that creates it returns it: with its keys. */
+/** For the moment of a world's creation, when all its keys may be shown. */
+export const always = () => true;
+
+/** The view of a world with its keys and numbers. `isShown`: see `readyNumbers`. */
 export function createdView(
   world: HostedWorld<RunningWorld>,
-  isShown?: (key: ApiKey) => boolean,
+  isShown: (key: ApiKey) => boolean,
 ): CreatedWorld {
   return { ...worldView(world), ...readyNumbers(world.simulator.simulation.world, isShown) };
 }
@@ -113,7 +116,7 @@ export function viewWithStartKeys(world: HostedWorld<RunningWorld>): CreatedWorl
 
 /**
  * Returns a test for the start keys that are not revoked. A fresh simulation has exactly these
- * keys. A fork derives new texts from the key ids of its source, so the derived texts are compared.
+ * keys; one is built for each view, which takes as long as the start of the world. A fork derives new texts from the key ids of its source, so the derived texts are compared.
  */
 function isStartKeyOf(simulator: RunningWorld): (key: ApiKey) => boolean {
   const fresh = simulator.simulationAtStart(simulator.wallClock.restartMs());
@@ -139,11 +142,8 @@ export interface ReadyFile extends ReadyNumbers {
   readonly seed: number;
 }
 
-/** `isShown`: true if the text of a key may be shown. Default: always, as at creation. */
-export function readyNumbers(
-  world: Registry,
-  isShown: (key: ApiKey) => boolean = () => true,
-): ReadyNumbers {
+/** `isShown`: true if the text of a key may be shown. */
+export function readyNumbers(world: Registry, isShown: (key: ApiKey) => boolean): ReadyNumbers {
   return {
     accounts: [...world.accounts.values()].map(
       ({ name, accountId, keys: [firstKey], devices }) => ({

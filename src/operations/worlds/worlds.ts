@@ -25,6 +25,7 @@ import { durationMs } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { atInstant, instantSchema } from './past.ts';
 import {
+  always,
   type CreatedWorld,
   createdView,
   createdWorldSchema,
@@ -100,7 +101,10 @@ export const worlds = {
     run: ({ hostedWorlds }, input) => {
       const serverSettings = inheritedSettings(hostedWorlds.first.simulator.settings);
       const settings = settingsOf(input, serverSettings);
-      return createdView(refusingMistakes(() => hostedWorlds.create(settings, optionsOf(input))));
+      return createdView(
+        refusingMistakes(() => hostedWorlds.create(settings, optionsOf(input))),
+        always,
+      );
     },
     reply: (view, live, { host }) => withUrlsFor(view, live, host),
   }),
@@ -156,7 +160,10 @@ function* forkWorld(
   { from, ...options }: z.output<typeof forkSchema>,
 ): Generator<undefined, CreatedWorld> {
   const fork = (past?: RunningWorld) =>
-    createdView(refusingMistakes(() => hostedWorlds.fork(world, optionsOf(options), past)));
+    createdView(
+      refusingMistakes(() => hostedWorlds.fork(world, optionsOf(options), past)),
+      always,
+    );
   return from === undefined ? fork() : yield* atInstant(world.simulator, from, fork);
 }
 

@@ -44,7 +44,6 @@ export function checkpointState(simulator: ReplayTarget) {
   return { atMs: state.clock.now_ms, parts: partsOf(head, image), release: () => image.release() };
 }
 
-/** Replaces the simulator's state by the state in `parts`. */
 export function restoreCheckpoint(simulator: ReplayTarget, parts: Generator<unknown>): void {
   const { state, requests, drawn_keys: drawnKeys } = readHead(parts);
   const { settings, simulation, wallClock, exchangeRecord } = simulator;

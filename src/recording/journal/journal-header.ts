@@ -11,15 +11,14 @@ import { reasonOf } from '#io/plain-file.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
 import { isIntact, JournalError } from '#judging/evidence/journal-line.ts';
 import { otherThanJournal } from '#judging/evidence/traffic-file.ts';
-import { mistakesOf } from '../../config/given-assumptions.ts';
+import { mistakesInSettings } from '../../config/given-assumptions.ts';
 import {
   parseSettings,
   type Settings,
   type SettingsInput,
   startTimeSchema,
 } from '../../config/settings.ts';
-import type { KeyDigest } from '../../sim/accounts/account.ts';
-import { shownPrefix } from '../../sim/accounts/key-ring.ts';
+import { type KeyDigest, shownPrefix } from '../../sim/accounts/account.ts';
 
 /**
  * Since format 2, each line ends with a checksum, and an operation has the field `operation`
@@ -159,7 +158,7 @@ export function readHeader(line: string, name: string): JournalHeader {
   if (format !== 1 && isIntact(line) !== true) throw damaged('its checksum differs');
   const reading = headerSchema.safeParse(header, { reportInput: true });
   if (reading.success) return reading.data;
-  const [mistake = ''] = mistakesOf(reading.error).map(mistakeLine);
+  const [mistake = ''] = mistakesInSettings(reading.error).map(mistakeLine);
   throw damaged(mistake);
 }
 

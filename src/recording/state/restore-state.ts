@@ -91,7 +91,7 @@ class Restoration {
     this.#head = head;
     this.#simulation = simulation;
     this.#keyTexts = keyTexts;
-    simulation.world.keyRing.digestWith(digestOfKey);
+    simulation.world.keyRing.setDigestFunction(digestOfKey);
     this.#accounts = head.accounts.map((account) => this.#restoreAccount(account));
     this.#devices = head.devices.map((device) => this.#restoreDevice(device));
     this.#devicesById = new Map(this.#devices.map((device) => [device.deviceId, device]));

@@ -6,8 +6,13 @@
 import { hash } from 'node:crypto';
 import { endpointNames, replayWindowMs } from '#contract/limits.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
-import type { Account, ApiKey, Device, FirstUse } from '../../sim/accounts/account.ts';
-import { keyPrefix } from '../../sim/accounts/key-ring.ts';
+import {
+  type Account,
+  type ApiKey,
+  type Device,
+  type FirstUse,
+  keyPrefix,
+} from '../../sim/accounts/account.ts';
 import { type Fate, isUnprompted } from '../../sim/devices/outcomes.ts';
 import { assert } from '../../sim/errors.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';

@@ -6,13 +6,12 @@
  */
 import { z } from 'zod';
 import { endpointNames, sendEndpoints } from '#contract/limits.ts';
-import { statuses } from '#contract/message-status.ts';
+import { statuses, unfinishedStatuses } from '#contract/message-status.ts';
 import { eachOf } from '#io/grouped.ts';
 import { faultInputSchema } from '../../config/fault-schema.ts';
 import { assumptionsSchema } from '../../config/given-assumptions.ts';
 import { allClockModes, largestRate } from '../../config/settings.ts';
 import { numberSchema, outcomeSchema, pollingSchema } from '../../config/world-schema.ts';
-import { unfinishedStatuses } from '../../sim/assumptions.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 
 export const stateFormat = 2;

@@ -18,7 +18,6 @@ export const mostAccounts = 10_000;
 export const mostAccountNames = 100_000;
 /** Keys of one account, revoked ones included. */
 export const mostKeys = 1_000;
-/** SIMs of one account. */
 export const mostSims = 10_000;
 /** SIMs of all accounts plus the numbers of the pool. */
 export const mostDevices = 100_000;
@@ -51,6 +50,18 @@ export interface ApiKey {
   readonly ordinal: number;
   readonly createdAtMs: number;
   revokedAtMs: number | undefined;
+}
+
+/** The most characters of a key that may be shown after its creation (AUTH-2). */
+const shownKeyCharacters = 9;
+
+export function keyPrefix({ key: text, digest }: ApiKey): string {
+  return digest === undefined ? shownPrefix(text) : digest.prefix;
+}
+
+/** The start of a key that may be shown: never more than half of it. */
+export function shownPrefix(text: string): string {
+  return text.slice(0, Math.min(shownKeyCharacters, Math.floor(text.length / 2)));
 }
 
 /** An inbound message, as `received` lists it. */
@@ -176,7 +187,6 @@ export interface Dispatch {
   polled(device: Device): readonly Message[];
 }
 
-/** The first use of a `request_id` in an account. */
 export type FirstUse = Use<ApiKey, Message>;
 
 /**

@@ -1,8 +1,7 @@
 /**
- * Finds the API key that a caller sends. Rules: AUTH-2, AUTH-3.
- * A key is known by its full text. If it came from a snapshot or journal, it is known only by its
- * digest: those never hold a full key, but callers still use it. `key-texts.ts` finds keys in
- * texts.
+ * Finds the API key that a caller sends. Rules: AUTH-2, AUTH-3. A key is known by its full text. If
+ * it came from a snapshot or journal, it is known only by its digest: those never hold a full key,
+ * but callers still use it. `key-texts.ts` finds keys in texts.
  */
 import { assert } from '../errors.ts';
 import type { ApiKey, KeyDigest } from './account.ts';
@@ -10,7 +9,7 @@ import { KeyTexts } from './key-texts.ts';
 
 type DigestOf = (text: string) => string;
 
-/** Is notified of the headers and digests that belong to keys of a ring. */
+/** Is notified of the headers, or digests, by which a ring knows its keys. */
 export interface KeyWatcher {
   added(headerOrDigest: string): void;
   removed(headerOrDigest: string): void;
@@ -37,13 +36,14 @@ export class KeyRing {
   }
 
   find(text: string): ApiKey | undefined {
-    const key = this.findHeader(headerOf(text));
-    if (key !== undefined || this.#digestOf === undefined) return key;
-    return this.#byDigest.size === 0 ? undefined : this.#byDigest.get(this.#digestOf(text));
+    const byText = this.findHeader(headerOf(text));
+    if (byText !== undefined || this.#digestOf === undefined || this.#byDigest.size === 0)
+      return byText;
+    return this.#byDigest.get(this.#digestOf(text));
   }
 
   /** True if a key has this full text. A key that is known only by its digest does not count. */
-  has(text: string): boolean {
+  hasText(text: string): boolean {
     return this.#byHeader.has(headerOf(text));
   }
 
@@ -63,7 +63,7 @@ export class KeyRing {
       : this.#byDigest.get(key.digest.sha256) === key;
   }
 
-  /** Texts and digests that belong to a key. */
+  /** The number of texts, aliases included, and digests that belong to a key. */
   get size(): number {
     return this.#byHeader.size + this.#byDigest.size;
   }
@@ -85,30 +85,30 @@ export class KeyRing {
   /** Notifies `watcher` of all present keys, and of each key that is added or removed later. */
   watch(watcher: KeyWatcher): void {
     this.#watcher = watcher;
-    for (const header of [...this.#byHeader.keys(), ...this.#byDigest.keys()])
-      watcher.added(header);
+    for (const headerOrDigest of [...this.#byHeader.keys(), ...this.#byDigest.keys()])
+      watcher.added(headerOrDigest);
   }
 
-  /** Drops the texts of these keys, by the digests of their texts. */
-  useDigests(
+  /** Keeps only the digest of each of these keys that `digests` has, by its full text. */
+  forgetTexts(
     keys: Iterable<ApiKey>,
     digests: ReadonlyMap<string, KeyDigest>,
     digestOf: DigestOf,
   ): void {
-    this.digestWith(digestOf);
+    this.setDigestFunction(digestOf);
     for (const key of keys) {
       const digest = digests.get(key.key);
-      if (digest !== undefined) this.forgetText(key, digest);
+      if (digest !== undefined) this.#forgetText(key, digest);
     }
   }
 
-  /** Sets the digest function; needed once a key is known by its digest. */
-  digestWith(digestOf: DigestOf): void {
+  /** Needed once a key is known by its digest. */
+  setDigestFunction(digestOf: DigestOf): void {
     this.#digestOf = digestOf;
   }
 
   /** Drops the full text of a key; from then on it is known by its digest. */
-  forgetText(key: ApiKey, digest: KeyDigest): void {
+  #forgetText(key: ApiKey, digest: KeyDigest): void {
     this.delete(key);
     key.key = '';
     key.digest = digest;
@@ -117,7 +117,7 @@ export class KeyRing {
 
   /** Accepts another text for a key until it is dropped: for replaying a recorded run. */
   alias(alias: string, key: ApiKey): void {
-    assert(!this.has(alias), 'an alias is not a key');
+    assert(!this.hasText(alias), 'the alias is not yet the text of a key');
     this.#byHeader.set(headerOf(alias), key);
   }
 
@@ -128,16 +128,4 @@ export class KeyRing {
 
 function knownBy(key: ApiKey): string {
   return key.digest === undefined ? headerOf(key.key) : key.digest.sha256;
-}
-
-/** The most characters of a key that may be shown after its creation (AUTH-2). */
-const shownKeyCharacters = 9;
-
-export function keyPrefix({ key: text, digest }: ApiKey): string {
-  return digest === undefined ? shownPrefix(text) : digest.prefix;
-}
-
-/** The start of a key that may be shown: never more than half of it. */
-export function shownPrefix(text: string): string {
-  return text.slice(0, Math.min(shownKeyCharacters, Math.floor(text.length / 2)));
 }

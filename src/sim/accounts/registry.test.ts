@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
 import { acmeNumber, Twin, unknownNumber } from '#verify/testkit/twin/twin.ts';
-import { mostAccountNames, mostAccounts, mostDevices, mostKeys, mostSims } from './account.ts';
-import { keyPrefix } from './key-ring.ts';
+import {
+  keyPrefix,
+  mostAccountNames,
+  mostAccounts,
+  mostDevices,
+  mostKeys,
+  mostSims,
+} from './account.ts';
 
 test('AUTH-2 a key has the name its user chose, is shown whole once, and afterwards only by its first letters', () => {
   const twin = new Twin();

@@ -1,6 +1,6 @@
 /**
- * Holds what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds
- * and removes them. Messages change status in `src/actors/`.
+ * Holds what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds,
+ * changes and removes them, so some methods are short. Messages change status in `src/actors/`.
  * Rules: SVC-1, AUTH-2, AUTH-3, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota,
  * pollIntervalSeconds.
  */
@@ -54,9 +54,11 @@ export class Registry {
   readonly pool: Device[] = [];
   readonly devices = new Map<string, Device>();
   readonly messages: MessageStore;
-  /** Finds keys by their full text. */
+  /** Finds keys by their full text or its digest. */
   readonly keyRing = new KeyRing();
   readonly #devicesByNumber = new Map<string, Device>();
+  /** The names of the accounts, which differ. */
+  readonly #namesInUse = new Set<string>();
   readonly #accountNames = new AccountNames();
   readonly #poolIds: Rng;
   readonly #assumptions: AssumptionsInForce;
@@ -112,10 +114,14 @@ export class Registry {
   addAccount(account: Account): void {
     assert(!this.accounts.has(account.accountId), 'no two accounts have one id');
     this.accounts.set(account.accountId, account);
+    this.#namesInUse.add(account.name);
   }
 
   renameAccount(account: Account, name: string): void {
-    if (account.name !== name) this.#refuseUsedName(name);
+    if (account.name === name) return;
+    this.#refuseUsedName(name);
+    this.#namesInUse.delete(account.name);
+    this.#namesInUse.add(name);
     account.name = name;
   }
 
@@ -136,11 +142,14 @@ export class Registry {
     // After the messages are gone: the SIMs of the pool may now wake later.
     for (const device of this.pool) this.#dispatch.deviceChanged(device);
     this.accounts.delete(account.accountId);
+    this.#namesInUse.delete(account.name);
   }
 
   /** `text`: the full key, if a world file states it. Otherwise the key is drawn. */
   createKey(account: Account, name: string, text?: string): ApiKey {
     refuseMore(account.keys.length, mostKeys, 'keys of this account');
+    if (text !== undefined && this.keyRing.hasText(text))
+      throw conflict('this key is in use; choose another', 'key');
     const keyId = drawUuid(account.ids);
     const drawnFrom = text === undefined ? account.ids.state : undefined;
     const key: ApiKey = {
@@ -154,7 +163,6 @@ export class Registry {
       createdAtMs: this.now(),
       revokedAtMs: undefined,
     };
-    if (this.keyRing.has(key.key)) throw conflict('this key is in use; choose another', 'key');
     this.addKey(key);
     return key;
   }
@@ -201,10 +209,9 @@ export class Registry {
   }
 
   patchDevice(device: Device, state: SimSettings): void {
-    if (state.allowed !== undefined) device.allowed = state.allowed;
-    if (state.connected !== undefined) device.connected = state.connected;
-    if (state.active !== undefined) device.active = state.active;
-    if (state.polling !== undefined) device.polling = state.polling;
+    const { allowed = device.allowed, connected = device.connected } = state;
+    const { active = device.active, polling = device.polling } = state;
+    Object.assign(device, { allowed, connected, active, polling });
     this.#dispatch.deviceChanged(device);
   }
 
@@ -292,8 +299,8 @@ export class Registry {
   }
 
   #refuseUsedName(name: string): void {
-    if (![...this.accounts.values()].some((account) => account.name === name)) return;
-    throw conflict(`the account name ${name} is in use; choose another`, 'name');
+    if (this.#namesInUse.has(name))
+      throw conflict(`the account name ${name} is in use; choose another`, 'name');
   }
 
   #createDevice(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { defaultAssumptions, unfinishedStatuses } from '../assumptions.ts';
+import { unfinishedStatuses } from '#contract/message-status.ts';
+import { defaultAssumptions } from '../assumptions.ts';
 import { Rng } from '../random.ts';
 import { isUnprompted, numberTest, type Outcome, Outcomes } from './outcomes.ts';
 

@@ -5,13 +5,14 @@
  * Assumes: failsFrom, failureRate.
  */
 import type { Status } from '#contract/message-status.ts';
+import { type UnfinishedStatus, unfinishedStatuses } from '#contract/message-status.ts';
 import {
   scriptedRecipients as recipients,
   type ScriptedRefusal,
   scriptedRefusals,
 } from '#contract/refusals.ts';
 import { secondMs } from '#contract/time.ts';
-import { type Assumptions, type UnfinishedStatus, unfinishedStatuses } from '../assumptions.ts';
+import type { Assumptions } from '../assumptions.ts';
 import type { ServiceError } from '../errors.ts';
 import type { Rng } from '../random.ts';
 

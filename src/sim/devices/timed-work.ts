@@ -111,7 +111,6 @@ export class Holds<M extends WorkMessage<M>> {
     }
   }
 
-  /** Drops the messages of an account that is deleted. */
   forget(account: Cohort['account']): void {
     for (const [end, message] of this.#alone)
       if (message.cohort.account === account) this.#alone.delete(end);
@@ -128,7 +127,6 @@ export function isQueued({ status }: Cohort): boolean {
   return status === 'queued';
 }
 
-/** The next step of one message. */
 export interface PacedStep<M> {
   readonly message: M;
   /** The status before the step. */

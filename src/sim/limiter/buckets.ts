@@ -155,7 +155,7 @@ class ContinuousBucket implements Bucket {
     this.#units += limitWindowMs;
   }
 
-  /** May leave a debt, which is bounded so that a wait is never longer than one window. */
+  /** May leave a debt of N - 1 tokens at most: the next one is then there after one window. */
   spendRefused(): void {
     this.#units = Math.max(this.#units - limitWindowMs, (1 - this.#limit) * limitWindowMs);
   }
@@ -196,7 +196,8 @@ class IntervalBucket implements Bucket {
   }
 
   take(nowMs: number): boolean {
-    if (this.available(nowMs) === 0) return false;
+    this.#refill(nowMs);
+    if (this.tokens === 0) return false;
     if (this.tokens === this.limit) this.startMs = this.startOf(nowMs);
     this.tokens--;
     return true;
@@ -210,11 +211,12 @@ class IntervalBucket implements Bucket {
   spendRefused(): void {}
 
   waitMs(nowMs: number): number {
-    return this.available(nowMs) > 0 ? 0 : this.#endMs() - nowMs;
+    this.#refill(nowMs);
+    return this.tokens > 0 ? 0 : this.startMs + limitWindowMs - nowMs;
   }
 
   available(nowMs: number): number {
-    if (nowMs >= this.#endMs()) this.tokens = this.limit;
+    this.#refill(nowMs);
     return this.tokens;
   }
 
@@ -223,8 +225,8 @@ class IntervalBucket implements Bucket {
     return nowMs;
   }
 
-  #endMs(): number {
-    return this.startMs + limitWindowMs;
+  #refill(nowMs: number): void {
+    if (nowMs >= this.startMs + limitWindowMs) this.tokens = this.limit;
   }
 }
 

@@ -33,7 +33,6 @@ export function isPhoneNumber(text: string, check: Assumptions['numberCheck']): 
   return strictness[verdict] >= strictness[check];
 }
 
-/** The number of cached verdicts. */
 export function verdictCount(): number {
   return verdicts.size;
 }

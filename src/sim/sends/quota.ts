@@ -88,7 +88,6 @@ export class QuotaCount {
   }
 }
 
-/** The quota units that one message uses. */
 export function unitsOf(text: string, unit: Assumptions['quotaUnit']): number {
   return unit === 'messages' || text.length <= unitsOfOneSegment ? 1 : segmentText(text).segments;
 }

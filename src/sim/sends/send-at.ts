@@ -11,7 +11,7 @@ type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 interface Format {
-  /** Patterns of date and time, without the zone. */
+  /** Patterns of date and time, without the zone: a schema adds the zones that are accepted. */
   readonly sources: readonly string[];
   /** The pattern of the minutes of a zone's offset. */
   readonly offsetMinutes: string;
@@ -19,28 +19,49 @@ interface Format {
   readonly patterns: readonly RegExp[];
   /** The form in words, for error messages. */
   readonly expected: string;
+  /** True if midnight at the end of a day may be written as hour 24. */
+  readonly hasHour24: boolean;
 }
 
 const rfc3339Date = dateSource('-', [String.raw`(?<month>\d{2})-(?<day>\d{2})`]);
 const rfc3339Seconds = String.raw`(?::(?<second>\d{2})(?:\.(?<fraction>\d+))?)?`;
 
 const formats: Readonly<Record<Assumptions['sendAtFormats'], Format>> = {
-  rfc3339: formatOf(
-    [String.raw`${rfc3339Date}[Tt](?<hour>\d{2}):(?<minute>\d{2})${rfc3339Seconds}`],
-    String.raw`:(?<offsetMinute>\d{2})`,
-    'expected an RFC 3339 date and time, YYYY-MM-DDThh:mm:ssZ',
-  ),
-  iso8601: formatOf(
-    [iso8601Source('-', ':'), iso8601Source('', '')],
-    String.raw`(?::?(?<offsetMinute>\d{2}))?`,
-    'expected an ISO 8601 date and time, YYYY-MM-DDThh:mm:ssZ or YYYYMMDDThhmmssZ',
-  ),
+  rfc3339: withPatterns({
+    sources: [String.raw`${rfc3339Date}[Tt](?<hour>\d{2}):(?<minute>\d{2})${rfc3339Seconds}`],
+    offsetMinutes: String.raw`:(?<offsetMinute>\d{2})`,
+    expected: 'expected an RFC 3339 date and time, YYYY-MM-DDThh:mm:ssZ',
+    hasHour24: false,
+  }),
+  iso8601: withPatterns({
+    sources: [iso8601Source('-', ':'), iso8601Source('', '')],
+    offsetMinutes: String.raw`(?::?(?<offsetMinute>\d{2}))?`,
+    expected: 'expected an ISO 8601 date and time, YYYY-MM-DDThh:mm:ssZ or YYYYMMDDThhmmssZ',
+    hasHour24: true,
+  }),
 };
 
-function formatOf(sources: readonly string[], offsetMinutes: string, expected: string): Format {
-  const zone = String.raw`(?<zone>[Zz]|(?<sign>[+-])(?<offsetHour>\d{2})${offsetMinutes})?`;
-  const patterns = sources.map((source) => new RegExp(`^${source}${zone}$`));
-  return { sources, offsetMinutes, patterns, expected };
+/** Which zones each answer accepts besides UTC. */
+const zones: Readonly<Record<Assumptions['sendAtZone'], AcceptedZones>> = {
+  utc_only: { mayBeMissing: false, mayBeOther: false },
+  any_offset: { mayBeMissing: false, mayBeOther: true },
+  naive_is_utc: { mayBeMissing: true, mayBeOther: false },
+  any: { mayBeMissing: true, mayBeOther: true },
+};
+
+interface AcceptedZones {
+  /** Then it is UTC. */
+  readonly mayBeMissing: boolean;
+  readonly mayBeOther: boolean;
+}
+
+function withPatterns(format: Omit<Format, 'patterns'>): Format {
+  const offset = String.raw`(?<sign>[+-])(?<offsetHour>\d{2})${format.offsetMinutes}`;
+  const zone = `(?<zone>[Zz]|${offset})?`;
+  return {
+    ...format,
+    patterns: format.sources.map((source) => new RegExp(`^${source}${zone}$`)),
+  };
 }
 
 /** Calendar, week and ordinal dates; the extended format has separators, the basic one has none. */
@@ -65,12 +86,8 @@ export function sendAtPattern({ sendAtFormats, sendAtZone }: SendAtAssumptions):
   const { sources, offsetMinutes } = formats[sendAtFormats];
   const utc = String.raw`\+00${offsetMinutes.replace(String.raw`\d{2}`, '00')}`;
   const offset = String.raw`[+-]\d{2}${offsetMinutes}`;
-  const zone = {
-    utc_only: `(?:[Zz]|${utc})`,
-    any_offset: `(?:[Zz]|${offset})`,
-    naive_is_utc: `(?:[Zz]|${utc})?`,
-    any: `(?:[Zz]|${offset})?`,
-  }[sendAtZone];
+  const { mayBeMissing, mayBeOther } = zones[sendAtZone];
+  const zone = `(?:[Zz]|${mayBeOther ? offset : utc})${mayBeMissing ? '?' : ''}`;
   const pattern = `^(?:${sources.join('|')})${zone}$`;
   // A pattern may contain a group name only once, and some readers of schemas reject group names.
   return pattern.replaceAll(/\?<\w+>/g, '');
@@ -81,23 +98,21 @@ export function parseSendAt(
   text: string,
   { sendAtFormats, sendAtZone }: SendAtAssumptions,
 ): number | { readonly why: string } {
-  const { patterns, expected } = formats[sendAtFormats];
+  const { patterns, expected, hasHour24 } = formats[sendAtFormats];
   const parts = matchAny(text, patterns);
   if (parts === undefined) return { why: `Not understood: ${expected}.` };
-  const wallMs = Math.min(dateMs(parts) + timeMs(parts, sendAtFormats), latestMs);
+  const wallMs = Math.min(dateMs(parts) + timeMs(parts, { hasHour24 }), latestMs);
   if (Number.isNaN(wallMs)) return { why: `No such date or time: ${expected}.` };
   const { zone, sign, offsetHour, offsetMinute = '00' } = parts;
-  if (zone === undefined) {
-    return sendAtZone === 'naive_is_utc' || sendAtZone === 'any'
-      ? wallMs
-      : { why: 'The time zone is missing: end it with Z.' };
-  }
+  const { mayBeMissing, mayBeOther } = zones[sendAtZone];
+  if (zone === undefined)
+    return mayBeMissing ? wallMs : { why: 'The time zone is missing: end it with Z.' };
   const offsetMs = Number(offsetHour ?? 0) * hourMs + Number(offsetMinute) * minuteMs;
+  // RFC 3339: -00:00 says that the offset is not known.
   if (offsetMs === 0 && sign !== '-') return wallMs;
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59)
     return { why: 'No such time zone offset.' };
-  if (sendAtZone !== 'any_offset' && sendAtZone !== 'any')
-    return { why: 'Only UTC is accepted: end it with Z.' };
+  if (!mayBeOther) return { why: 'Only UTC is accepted: end it with Z.' };
   return Math.min(sign === '+' ? wallMs - offsetMs : wallMs + offsetMs, latestMs);
 }
 
@@ -144,12 +159,12 @@ function weekDateMs(year: number, week: number, weekday: number): number {
  */
 function timeMs(
   { hour, minute, second, fraction = '0' }: Parts,
-  format: SendAtAssumptions['sendAtFormats'],
+  { hasHour24 }: Pick<Format, 'hasHour24'>,
 ): number {
   const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
   const wholeMs = hours * hourMs + minutes * minuteMs + seconds * secondMs;
   const ms = wholeMs + fractionMs(fraction, smallestUnitMs(minute, second));
-  const isMidnightAtEnd = format === 'iso8601' && hours === 24 && ms === dayMs;
+  const isMidnightAtEnd = hasHour24 && hours === 24 && ms === dayMs;
   const exists = (hours <= 23 || isMidnightAtEnd) && minutes <= 59 && seconds <= 59;
   return exists ? ms : Number.NaN;
 }

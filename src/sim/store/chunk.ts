@@ -89,7 +89,6 @@ export class Chunk<Tables = unknown> {
     return copy;
   }
 
-  /** Adds a row at the end, and returns it. */
   addRow(): number {
     const row = this.rows++;
     if (row === this.columns.capacity) this.#grow(Math.min(rowsPerChunk, row * growth));

@@ -15,7 +15,6 @@ const requestIdBit = 0b0000_1000;
 
 /** The fields that every message has: one typed array for each field, all in one buffer. */
 export class Columns {
-  /** The number of places. */
   readonly capacity: number;
   readonly buffer: ArrayBuffer;
   readonly createdAtMs: Float64Array;

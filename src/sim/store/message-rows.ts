@@ -93,7 +93,6 @@ export class MessageRows<Tables> {
     return chunk;
   }
 
-  /** Registers the row that `addRow` added. */
   registerRow(chunk: Chunk<Tables>): void {
     const row = chunk.rows - 1;
     // A chunk is packed only when it is full, so here the place of a row is the row itself.

@@ -53,7 +53,6 @@ export interface SavedMessage extends AcceptedSend {
   readonly sender: string;
 }
 
-/** The messages by id, by arrival number, and in the order of arrival. */
 export class MessageStore implements AccountMessages {
   /** The objects that rows refer to by slot. */
   readonly accounts = new Slots<Account>();
@@ -64,8 +63,8 @@ export class MessageStore implements AccountMessages {
   readonly rows: MessageRows<Tables>;
   /** The number of messages that are not final. Only this store writes it. */
   unfinished = 0;
-  /** No message with a lower arrival number is final, so a search for the oldest starts here. */
-  #firstFinal = 0;
+  /** No message with a lower arrival number is final: a search for the oldest one starts here. */
+  #finalsFrom = 0;
 
   constructor(now: () => number, retention: Retention) {
     this.now = now;
@@ -90,6 +89,7 @@ export class MessageStore implements AccountMessages {
 
   /** In the order of arrival. */
   *values(): IterableIterator<Message> {
+    // Copied, because a reader may pause, and chunks are added and dropped meanwhile.
     for (const chunk of [...this.rows.chunks])
       for (const row of chunk.rowsFrom(0)) yield new Message(chunk, row);
   }
@@ -115,8 +115,7 @@ export class MessageStore implements AccountMessages {
     if (isWanted.length === 0) return;
     for (const chunk of [...this.rows.chunks].reverse()) {
       for (const row of chunk.rowsDownFrom(rowsPerChunk - 1)) {
-        const slot = chunk.columns.cohort[chunk.placeOf(row)] as number;
-        if (isWanted[slot] === true) yield new Message(chunk, row);
+        if (isWanted[cohortSlotOf(chunk, row)] === true) yield new Message(chunk, row);
       }
       yield undefined;
     }
@@ -156,11 +155,9 @@ export class MessageStore implements AccountMessages {
     const unfinished: Message[] = [];
     if (device.messagesHeld === 0) return unfinished;
     for (const chunk of this.rows.chunks) {
-      const { columns } = chunk;
       for (const row of chunk.rowsFrom(0)) {
-        const place = chunk.placeOf(row);
-        if (columns.device[place] !== device.slot) continue;
-        const { endedAtMs } = this.cohorts.at(columns.cohort[place] as number);
+        if (chunk.columns.device[chunk.placeOf(row)] !== device.slot) continue;
+        const { endedAtMs } = this.cohorts.at(cohortSlotOf(chunk, row));
         if (endedAtMs === 0) unfinished.push(new Message(chunk, row));
       }
     }
@@ -170,10 +167,9 @@ export class MessageStore implements AccountMessages {
   /** Call this when a cohort has become final. */
   noteEnded({ size, firstArrival }: Cohort): void {
     this.unfinished -= size;
-    if (firstArrival < this.#firstFinal) this.#firstFinal = firstArrival;
+    if (firstArrival < this.#finalsFrom) this.#finalsFrom = firstArrival;
   }
 
-  /** Forgets an account that is deleted, with its messages. */
   forgetAccount(account: Account): void {
     // An account without a slot never had a message.
     const ownMessages = account.slot > 0 ? [...this.newestFirst(account)] : [];
@@ -190,7 +186,6 @@ export class MessageStore implements AccountMessages {
     if (device.messagesHeld === 0) this.devices.release(device);
   }
 
-  /** The uses of `request_id` by an account. */
   usesOf(account: Account): AcceptedUses<Message> {
     return {
       of: (requestId) =>
@@ -253,23 +248,21 @@ export class MessageStore implements AccountMessages {
     return true;
   }
 
-  /** Moves `#firstFinal` to the oldest final message and returns it; undefined if there is none. */
+  /** Moves `#finalsFrom` to the oldest final message and returns it; undefined if there is none. */
   #advanceToOldestFinal(): Message | undefined {
     const { chunks } = this.rows;
-    for (let index = this.rows.chunkIndexOf(this.#firstFinal); index < chunks.length; index++) {
+    for (let index = this.rows.chunkIndexOf(this.#finalsFrom); index < chunks.length; index++) {
       const chunk = chunks[index] as Chunk<Tables>;
-      const { columns } = chunk;
-      let row = chunk.firstRowFrom(Math.max(0, this.#firstFinal - chunk.firstArrival));
+      let row = chunk.firstRowFrom(Math.max(0, this.#finalsFrom - chunk.firstArrival));
       for (; row >= 0; row = chunk.firstRowFrom(row + 1)) {
-        const slot = columns.cohort[chunk.placeOf(row)] as number;
-        if (this.cohorts.at(slot).endedAtMs === 0) continue;
-        this.#firstFinal = chunk.firstArrival + row;
+        if (this.cohorts.at(cohortSlotOf(chunk, row)).endedAtMs === 0) continue;
+        this.#finalsFrom = chunk.firstArrival + row;
         return new Message(chunk, row);
       }
-      this.#firstFinal = chunk.firstArrival + rowsPerChunk;
+      this.#finalsFrom = chunk.firstArrival + rowsPerChunk;
     }
     const last = chunks.at(-1);
-    if (last !== undefined) this.#firstFinal = last.firstArrival + last.rows;
+    if (last !== undefined) this.#finalsFrom = last.firstArrival + last.rows;
     return undefined;
   }
 
@@ -296,6 +289,10 @@ export class MessageStore implements AccountMessages {
 /** Where the four words of the id of a chunk's last row begin. */
 function idAt(chunk: Chunk<Tables>): number {
   return 4 * lastRowOf(chunk);
+}
+
+function cohortSlotOf(chunk: Chunk<Tables>, row: number): number {
+  return chunk.columns.cohort[chunk.placeOf(row)] as number;
 }
 
 function lastRowOf(chunk: Chunk<Tables>): number {

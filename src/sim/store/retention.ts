@@ -3,7 +3,6 @@
  * forgotten because of it. `message-store.ts` forgets the oldest final messages above the bound.
  */
 
-/** The default of `--max-messages`. */
 export const defaultMaxMessages = 1_000_000;
 /**
  * The most unfinished messages that count towards the default bound. Beyond them, a load test that

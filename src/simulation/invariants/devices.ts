@@ -17,7 +17,6 @@ import { isFinal } from './messages.ts';
 
 export function checkDevices(simulation: Simulation, found: Findings): void {
   const { world, deviceActors } = simulation;
-  /** The account that lists the SIM; undefined for the pool. */
   const listedBy = new Map<Device, Account | undefined>(
     world.pool.map((each) => [each, undefined]),
   );

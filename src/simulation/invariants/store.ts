@@ -23,13 +23,13 @@ export interface Recount {
   quotaUnits: number;
 }
 
-export interface Recounts {
+export interface RecountedWorld {
   readonly accounts: ReadonlyMap<Account, Recount>;
   readonly messagesOf: ReadonlyMap<Device, number>;
   readonly unfinished: number;
 }
 
-export function recount({ world, clock }: Simulation): Recounts {
+export function recount({ world, clock }: Simulation): RecountedWorld {
   const accounts = new Map<Account, Recount>();
   const messagesOf = new Map<Device, number>();
   let unfinished = 0;
@@ -59,7 +59,11 @@ function periodStart(nowMs: number, quotaMonth: Assumptions['quotaMonth']): numb
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
 }
 
-export function checkStore({ world }: Simulation, recounts: Recounts, found: Findings): void {
+export function checkStore(
+  { world }: Simulation,
+  recounted: RecountedWorld,
+  found: Findings,
+): void {
   const { messages } = world;
   let counted = 0;
   for (const chunk of messages.rows.chunks) {
@@ -72,15 +76,15 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
   if (counted !== messages.size)
     found.report('STATE-1', `the world counts ${messages.size} messages, not ${counted}`);
   const { unfinished } = messages;
-  if (unfinished !== recounts.unfinished)
+  if (unfinished !== recounted.unfinished)
     found.report(
       'STATE-1',
-      `the world counts ${unfinished} unfinished, not ${recounts.unfinished}`,
+      `the world counts ${unfinished} unfinished, not ${recounted.unfinished}`,
     );
   checkUses(messages.rows, found);
-  const devices = new Set<Device>([...world.devices.values(), ...recounts.messagesOf.keys()]);
+  const devices = new Set<Device>([...world.devices.values(), ...recounted.messagesOf.keys()]);
   for (const device of devices) {
-    const count = recounts.messagesOf.get(device) ?? 0;
+    const count = recounted.messagesOf.get(device) ?? 0;
     if (count === device.messagesHeld) continue;
     found.report('RES-6', `SIM ${device.number} has ${device.messagesHeld} messages, not ${count}`);
   }

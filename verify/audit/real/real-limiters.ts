@@ -68,7 +68,6 @@ function truthOfSeveral(retryAfter: readonly string[], keyedBy = 'address'): Rea
   });
 }
 
-/** A limiter of this name in a program that serves several. */
 function by(...program: readonly string[]) {
   return (name: string): RealLimiter['command'] =>
     (port, { limit, windowMs }) =>

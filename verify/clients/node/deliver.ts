@@ -7,14 +7,12 @@ import { headersOf, type Job, type Message, type Program, sendPath, sleep } from
 
 export interface Reply {
   readonly status: number;
-  /** The text of `Retry-After`. */
   readonly retryAfter: string | null;
   /** Undefined for an error page that is not JSON. */
   readonly json: Readonly<Record<string, unknown>> | undefined;
 }
 
 interface EveryHabit {
-  /** The path of the send endpoint. */
   readonly path: string;
   /** The `request_id` of an attempt, from 1; undefined sends none. */
   readonly idOf: (message: Message, attempt: number, job: Job) => string | undefined;
@@ -76,7 +74,6 @@ export function reportAccepted(job: Job, message: Message): void {
   job.report(message, bodyOf(message).request_id, 'accepted');
 }
 
-/** A program that sends by `fetch`. */
 export function onFetch(run: Program['run']): Program {
   return { library: 'fetch', run };
 }
@@ -100,7 +97,6 @@ export async function deliverAll(job: Job, habits: Habits = {}): Promise<void> {
   for (const message of job.messages) await deliver(job, message, habits);
 }
 
-/** The careful body of a message. */
 export function bodyOf({ intent, to, from, message }: Message) {
   return { to, from, message, request_id: `id-${intent}` };
 }
@@ -143,7 +139,6 @@ export function withTimeout(job: Job): Job {
   return { ...job, fetch };
 }
 
-/** Delivers the message, and returns the path under which it is read. */
 export async function deliverForPath(job: Job, message: Message): Promise<string> {
   const reply = await deliver(job, message);
   return `/api/v1/sms/${String(reply?.json?.['message_id'])}/`;

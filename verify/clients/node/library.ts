@@ -86,7 +86,6 @@ export function byUndici(options: RetryHandler.RetryOptions, settings: Settings 
   return { ...program, onSocket: true };
 }
 
-/** Sends a body by undici. */
 export function requestBy(dispatcher: Dispatcher, { baseUrl, key }: Job, body: object) {
   const init = { method: 'POST', headers: headersOf(key), body: JSON.stringify(body) } as const;
   return request(`${baseUrl}${sendPath}`, { dispatcher, ...init });

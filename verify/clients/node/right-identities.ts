@@ -88,7 +88,6 @@ function sendingAcrossDeactivation(inactiveMs: number, chooseSender?: SenderChoi
   });
 }
 
-/** Delivers the message from the second account and its first SIM. */
 async function deliverBySecond(job: Job, message: Message, habits: Habits): Promise<void> {
   const { api_key: key = '', sims } = job.simulator.readyFile().accounts[1] ?? {};
   await deliver({ ...job, key }, { ...message, from: sims?.[0]?.number ?? '' }, habits);

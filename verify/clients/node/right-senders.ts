@@ -26,7 +26,6 @@ import {
 /** One second longer than the minute that a limit counts. */
 const afterWindowMs = 61_000;
 
-/** The job with this text in place of the text of each message. */
 function withText(job: Job, message: string): Job {
   return { ...job, messages: job.messages.map((original) => ({ ...original, message })) };
 }

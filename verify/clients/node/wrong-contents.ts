@@ -28,7 +28,6 @@ function randomId({ random }: Job): string {
 
 const withoutId: Habits = { idOf: () => undefined };
 
-/** The fields of a message without a `request_id`. */
 function bodyWithoutId({ to, from, message }: Message) {
   return { to, from, message };
 }

@@ -2,7 +2,7 @@
  * An example of an assumption: a short scene whose result shows which answer is in force; and the
  * steps that several examples use.
  */
-import type { AssumptionName } from '#src/sim/assumptions.ts';
+import type { AssumptionName } from '#contract/assumptions.ts';
 import type { Scene } from '../twin/scene.ts';
 
 /** Answers, each with the result of the scene under it. */

@@ -2,7 +2,9 @@
  * The table of all examples: how each answer of each assumption looks to a caller, and which
  * answers random runs and the harness try.
  */
-import { type AssumptionName, type Assumptions, assumptionNames } from '#src/sim/assumptions.ts';
+
+import { type AssumptionName, assumptionNames } from '#contract/assumptions.ts';
+import type { Assumptions } from '#src/sim/assumptions.ts';
 import { Scene } from '../twin/scene.ts';
 import type { Example } from './example.ts';
 import { limits } from './limits.ts';

@@ -38,7 +38,6 @@ function observedAnswer(probe: Probe, scene: Scene): string {
   return 'answer' in step.value ? String(step.value.answer) : step.value.undetermined;
 }
 
-/** The reply of the scene's service to a request of the probe. */
 function replyTo(options: RequestOptions, scene: Scene): ProbeReply {
   const { method, path, headers: sent = {}, body = '' } = options;
   const { authorization, 'content-type': contentType } = sent;

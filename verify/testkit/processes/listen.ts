@@ -9,7 +9,6 @@ export function listen(server: Server): Promise<number> {
   });
 }
 
-/** A server that listens. */
 export interface Listening {
   readonly baseUrl: string;
   /** Ends its connections, too. */

@@ -4,7 +4,6 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 
-/** The resources of a process. */
 export interface Holdings {
   /** After a full collection. */
   readonly heapBytes: number;

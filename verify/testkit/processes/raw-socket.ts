@@ -1,7 +1,6 @@
 /**
- * The raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client
- * library would not send what a broken or hostile client sends, nor show the bytes received before
- * a cut.
+ * The raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client library
+ * would not send what a broken or hostile client sends, nor show the bytes received before a cut.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -137,7 +136,6 @@ export function post(body: string, ...headers: string[]): string {
   return `POST /p HTTP/1.1\r\nHost: x\r\n${lines}${length}\r\n${body}`;
 }
 
-/** The bytes of a GET. */
 export function get(path = '/', ...headers: string[]): string {
   const lines = headers.map((line) => `${line}\r\n`).join('');
   return `GET ${path} HTTP/1.1\r\nHost: x\r\n${lines}\r\n`;

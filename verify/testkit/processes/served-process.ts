@@ -109,7 +109,6 @@ export class ServedProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** The text that the process has written to stderr. */
   get errors(): string {
     return this.#errors;
   }

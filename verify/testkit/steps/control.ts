@@ -3,7 +3,8 @@
  * inbound messages, assumptions, quotas, limits and fates.
  */
 import fc from 'fast-check';
-import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
+import type { AssumptionName } from '#contract/assumptions.ts';
+import type { Assumptions } from '#src/sim/assumptions.ts';
 import type { Outcome } from '../../model/reference-world.ts';
 import { accountCount, itemAt, scriptedFates } from '../twin/callers.ts';
 import { type ComparedRun, expectUuid } from '../twin/compared-run.ts';
@@ -95,7 +96,6 @@ export const inject = stepKind(
   },
 );
 
-/** The answers that each assumption is switched to. */
 export type Answers = Readonly<Record<AssumptionName, readonly unknown[]>>;
 
 /** Steps that switch an assumption to one of these answers. */

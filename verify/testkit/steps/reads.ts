@@ -156,7 +156,6 @@ export const stranger = stepKind(
   },
 );
 
-/** Exchanges a request; returns its text and status. */
 function ask(run: ComparedRun, who: number, request: ApiRequest): string {
   return `${requestText(request)} -> ${run.exchange(who, request).status}`;
 }

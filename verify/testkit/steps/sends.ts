@@ -135,7 +135,6 @@ const usualFields: typeof anyFields = fc.record(
 
 type SendFields = typeof anyFields extends fc.Arbitrary<infer Fields> ? Fields : never;
 
-/** Steps that send these fields. */
 const sendOf = (fields: typeof anyFields) =>
   stepKind('send', fc.record({ who: caller, key: position, via, fields }), (run, step) => {
     const body = JSON.stringify(bodyOf(run, step.who, step.fields));
@@ -177,7 +176,6 @@ export const replay = stepKind(
   },
 );
 
-/** A POST of this body to a send endpoint. */
 export function post(
   run: ComparedRun,
   { who, key, via }: SendOrigin,

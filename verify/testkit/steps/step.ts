@@ -23,7 +23,6 @@ export function stepKind<const Kind extends string, Fields extends object>(
   return { kind, drawn: fields.map((drawn) => ({ ...drawn, kind })), play };
 }
 
-/** A choice by weight. */
 export function weighted<T>(...choices: readonly (readonly [number, fc.Arbitrary<T>])[]) {
   return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }

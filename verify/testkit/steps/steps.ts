@@ -45,7 +45,6 @@ const plays = new Map<string, Play>([
   ['assume', control.assume as Play],
 ]);
 
-/** Plays one step; returns a description of it. */
 export function playStep(run: ComparedRun, step: Step): string {
   const description = plays.get(step.kind)?.(run, step) ?? `no step is called ${step.kind}`;
   run.step += 1;

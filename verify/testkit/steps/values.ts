@@ -93,7 +93,6 @@ export const zones: readonly string[] = Object.values({
   odd: ['-00:00', '+24:00', '+0000', '+00', '-0930', '-00', 'z'],
 }).flat();
 
-/** Bodies that are not a JSON object, or not a valid send. */
 export const oddBodies: readonly (string | Uint8Array)[] = Object.values({
   notJson: ['', '{', '{"a":1}x', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
   notAnObject: ['[]', 'null', '"text"', '42'],

@@ -55,7 +55,6 @@ export class Callers {
     this.#all.push({ accountId, sends: [], lastRefusal: undefined });
   }
 
-  /** The index of the caller whose account has a message. */
   ownerOf({ accountId }: { readonly accountId: string }): number {
     return this.#all.findIndex((caller) => caller.accountId === accountId);
   }
@@ -101,7 +100,6 @@ export class Callers {
   }
 }
 
-/** The item at a position that wraps around the list. */
 export function itemAt<T>(items: Iterable<T>, position: number): T | undefined {
   const list = [...items];
   return list[position % list.length];

@@ -49,7 +49,6 @@ export class ComparedRun {
   readonly model: ReferenceModel;
   readonly callers: Callers;
   readonly trace: TraceLine[] = [];
-  /** The number of the current step. */
   step = 0;
   /** The times at which an advance of the clock pauses; only a property test sets it. */
   stopsBetween: (fromMs: number, toMs: number) => readonly number[] = () => [];
@@ -89,7 +88,6 @@ export class ComparedRun {
     this.simulator.simulation.stop();
   }
 
-  /** Throws if the simulator's state violates an invariant. */
   checkInvariants(): void {
     const { broken } = this.simulator.invariants({ snapshot: 'false' });
     if (broken.length > 0) throw new Error(`invariants are violated: ${broken.join('; ')}`);
@@ -124,7 +122,6 @@ export class ComparedRun {
     for (const who of names.keys()) this.exchange(who, this.getBy(who, '/api/v1/account/stats/'));
   }
 
-  /** A GET by a caller, with the key at this position. */
   getBy(who: number, path: string, keyPosition = 0): ApiRequest {
     return requestTo(path, {
       authorization: bearer(this.callers.keyAt(who, keyPosition)),

@@ -95,7 +95,6 @@ const oneCommand = weighted([8, send], [6, get], [20, operate], [6, advance]);
 
 export const someCommands = fc.array(oneCommand, { minLength: 1, maxLength: 40, size: 'max' });
 
-/** The result of a command: its answer, or the refusal of an operation. */
 export function outcomeOf(simulator: Simulator, { label, run }: Command): string {
   try {
     return `${label} ${JSON.stringify(run(simulator))}`;

@@ -23,7 +23,6 @@ export function requestTo(path: string, more: Partial<ApiRequest> = {}): ApiRequ
   };
 }
 
-/** A POST of JSON. */
 export function postTo(path: string, fields: unknown, more: Partial<ApiRequest> = {}): ApiRequest {
   const body = JSON.stringify(fields);
   return requestTo(path, { method: 'POST', contentType: 'application/json', body, ...more });
@@ -33,7 +32,6 @@ export function bearer(key: string | undefined): string {
   return `Bearer ${key}`;
 }
 
-/** A short text for a request. */
 export function requestText(request: ApiRequest): string {
   const { method, path, query, authorization, contentType, contentEncoding } = request;
   const body = typeof request.body === 'string' ? request.body : `${request.body.length} bytes`;

@@ -78,7 +78,6 @@ export class Scene extends ComparedRun {
   }
 }
 
-/** The status of a reply, and its code if it has one. */
 export function brief({ status, body }: ApiReply): string {
   const parsed: unknown = JSON.parse(body);
   const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? parsed.code : '';

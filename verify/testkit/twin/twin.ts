@@ -40,7 +40,6 @@ export interface Read {
 export interface TwinOptions extends InternalOptions {
   /** The address that the control port would listen on. */
   readonly host?: string;
-  /** The control token. */
   readonly token?: string;
 }
 

@@ -48,8 +48,19 @@ both('two different keys count as no key; a repeated key counts as one', async (
   const socket = await dial(port);
   await socket.write(get('/', 'Authorization: Bearer a', 'Authorization: Bearer b'));
   expect(JSON.parse((await socket.reply()).body)).not.toHaveProperty('authorization');
+  const [a, b] = ['Authorization: Bearer a', 'Authorization: Bearer b'];
+  await socket.write(get('/', a, b, a));
+  expect(JSON.parse((await socket.reply()).body)).not.toHaveProperty('authorization');
   await socket.write(get('/', 'Authorization: Bearer a', 'Authorization: Bearer a'));
   expect(JSON.parse((await socket.reply()).body)).toMatchObject({ authorization: 'Bearer a' });
+});
+
+both('a length that differs in a header between two equal ones is refused', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  const [one, other] = ['Content-Length: 2', 'Content-Length: 3'];
+  await socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${one}\r\n${other}\r\n${one}\r\n\r\n{}`);
+  expect((await socket.reply()).status).toBe(400);
 });
 
 both('every known method reaches the handler', async (kind) => {

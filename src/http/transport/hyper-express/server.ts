@@ -7,7 +7,7 @@
  * `onData` replaces HyperExpress' receiver, and `completed` marks a response as answered.
  * docs/semantics.md lists what the native parser answers by itself.
  */
-import uWS, { type HttpRequest, type HttpResponse, type ListenCallback } from 'uWebSockets.js';
+import uWS, { type HttpRequest, type ListenCallback, type NativeHandler } from 'uWebSockets.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { waitUntilIdle } from '../pending-replies.ts';
 import { ServedPort } from '../served-port.ts';
 import type { ServicePort, Transport, TransportOptions } from '../transport.ts';
 import { closeQuietly } from './uws-reply.ts';
-import { UwsRequest } from './uws-request.ts';
+import { noteHeads, UwsRequest } from './uws-request.ts';
 
 /** Why no native build loads on this machine; undefined if one does. */
 export const unusableNative = uWS.unusable;
@@ -61,25 +61,26 @@ export class HyperExpressTransport implements Transport {
     });
   }
 
-  /** Changes two calls from HyperExpress to uWebSockets.js. Runs before the routes are added. */
+  /** Changes calls between HyperExpress and uWebSockets.js. Runs before the routes are added. */
   #patchNativeCalls(): void {
     const app = this.#server.uws_instance;
     const listen = app.listen.bind(app);
-    const any = app.any.bind(app);
+    const [get, post, any] = [app.get.bind(app), app.post.bind(app), app.any.bind(app)];
     Object.assign(app, {
+      get: (pattern: string, handler: NativeHandler) => get(pattern, notingHeads(handler)),
+      post: (pattern: string, handler: NativeHandler) => post(pattern, notingHeads(handler)),
       // Otherwise a second instance on the same port succeeds, and the kernel splits the
       // connections between them. HyperExpress offers an exclusive port only on 0.0.0.0.
       listen: (host: string, port: number, done: ListenCallback) =>
         listen(host, port, uWS.LIBUS_LISTEN_EXCLUSIVE_PORT, done),
       // HyperExpress converts the method to upper case, but methods are case-sensitive.
-      any: (
-        pattern: string,
-        handler: (response: HttpResponse, request: HttpRequest) => void,
-      ): unknown =>
-        any(pattern, (response, request) => {
+      any: (pattern: string, handler: NativeHandler): unknown => {
+        const noting = notingHeads(handler);
+        return any(pattern, (response, request) => {
           this.#unusualMethod = request.getCaseSensitiveMethod();
-          handler(response, request);
-        }),
+          noting(response, request);
+        });
+      },
     });
   }
 
@@ -125,7 +126,7 @@ export class HyperExpressTransport implements Transport {
     // several lengths: a body that another server would read differently is refused.
     const isLengthClear =
       encoding === undefined
-        ? length !== '' && raw.getHeader('content-length') === length
+        ? length !== '' && request.isLengthClear
         : encoding.toLowerCase() === 'chunked' && countOf('transfer-encoding', raw) === 1;
     const size = Number(length ?? 0);
     if (!isLengthClear) {
@@ -170,7 +171,7 @@ export class HyperExpressTransport implements Transport {
       const arrived = body;
       const serve = (): void => this.#answers.arrived(request, request, arrived);
       // Later, as uWebSockets.js ends the connection if the packet also holds trailers.
-      if (request.isChunked) setImmediate(() => request.later(serve));
+      if (request.isChunked) setImmediate(() => request.corked(serve));
       else serve();
     });
   }
@@ -195,6 +196,13 @@ class TlsFiles {
   remove(): void {
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+function notingHeads(handler: NativeHandler): NativeHandler {
+  return (response, request) => {
+    noteHeads(request);
+    handler(response, request);
+  };
 }
 
 /** How many headers of this name a request has. */

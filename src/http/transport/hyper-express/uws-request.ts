@@ -3,11 +3,10 @@
  * response. The constructor copies the head, because uWebSockets.js frees it when the native
  * callback returns. The client's address is read on demand, because that costs more than everything
  * else and a request with a valid key does not need it.
- * A reply that ends its connection is written after uWebSockets.js has parsed the whole packet. If
- * the packet holds another request, uWebSockets.js closes the connection before the reply; written
- * earlier, the reply would not keep that request from being served.
  */
 // Not the global one, which a test may fake.
+
+import type { HttpRequest } from 'uWebSockets.js';
 import { setImmediate } from 'node:timers';
 import type { Request as HyperRequest, Response as HyperResponse } from 'hyper-express';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
@@ -24,13 +23,68 @@ import { closeQuietly, writeHalf, writeReply } from './uws-reply.ts';
 const headsPerClose = 131_072;
 /** In a longer row of HEAD requests, it is not more likely: one in 2,048. */
 const longestRow = 64;
-/** The last requests of all clients that were HEAD requests, without another one among them. */
+/**
+ * The last requests that were HEAD requests, without another one among them. One count for all
+ * clients will do: another client's request makes a close less likely for a moment, and a client
+ * that never reads fills memory only as long as its HEAD requests are most of all.
+ */
 let headsInARow = 0;
 
 /** Finds `close` in the list of options of a `Connection` header. */
 const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
-type Head = Pick<HyperRequest, 'headers' | 'path' | 'path_query' | 'raw'>;
+/**
+ * What `headers` does not show of the head that was read last, because it holds the last of several
+ * headers of one name. One object for all requests: a request reads it while its head is current.
+ */
+const lastHead = {
+  authorization: '',
+  /** How many values of `Authorization` differ from the one before; 1 if all are equal. */
+  authorizations: 0,
+  contentLength: '',
+  contentLengths: 0,
+  /** True if any `Connection` asks for the end of the connection. */
+  asksToClose: false,
+};
+
+type TakeHeader = (name: string, value: string) => void;
+let takeHeader: TakeHeader = () => {};
+
+function noteHeader(name: string, value: string): void {
+  const head = lastHead;
+  if (name === 'authorization') {
+    if (head.authorizations === 0 || value !== head.authorization) head.authorizations++;
+    head.authorization = value;
+  } else if (name === 'content-length') {
+    if (head.contentLengths === 0 || value !== head.contentLength) head.contentLengths++;
+    head.contentLength = value;
+  } else if (name === 'connection') {
+    head.asksToClose ||= closeOption.test(value);
+  }
+  takeHeader(name, value);
+}
+
+const notedPrototypes = new WeakSet<object>();
+
+/**
+ * Notes the headers of all requests of this kind as HyperExpress reads them by `forEach`: reading
+ * them once more would cost more than the rest of the head. Call it before HyperExpress reads.
+ */
+export function noteHeads(request: HttpRequest): void {
+  const prototype: HttpRequest = Object.getPrototypeOf(request);
+  if (notedPrototypes.has(prototype)) return;
+  notedPrototypes.add(prototype);
+  const { forEach } = prototype;
+  prototype.forEach = function (this: HttpRequest, take: TakeHeader) {
+    takeHeader = take;
+    lastHead.authorizations = 0;
+    lastHead.contentLengths = 0;
+    lastHead.asksToClose = false;
+    forEach.call(this, noteHeader);
+  };
+}
+
+type Head = Pick<HyperRequest, 'headers' | 'path' | 'path_query'>;
 /** `completed`: true once the reply is written or the client has left. HyperExpress reads it too. */
 type Response = Pick<HyperResponse, 'completed' | 'raw'>;
 
@@ -49,6 +103,8 @@ export class UwsRequest implements ApiRequest, Outlet {
    * its line end, so it would serve trailers as a request.
    */
   readonly isChunked: boolean;
+  /** True if there is no `Content-Length`, or if all of them are equal. */
+  readonly isLengthClear: boolean;
   /** True if the client asked for the end of the connection, or if the body comes in chunks. */
   readonly endsConnection: boolean;
   /**
@@ -61,33 +117,29 @@ export class UwsRequest implements ApiRequest, Outlet {
   /** The native memory that holds the body; it replaces `#body` until the body is read. */
   #lentBody: ArrayBuffer | undefined;
   #clientIp: string | undefined;
-  /** True once there is a reply of which at least a part waits until the packet is parsed. */
+  /**
+   * True once there is a reply that ends the connection. Its writing, at least in part, waits until
+   * uWebSockets.js has parsed the whole packet. If the packet holds another request, uWebSockets.js
+   * closes the connection before the reply; written earlier, the reply would not keep that request
+   * from being served.
+   */
   #isReplyDeferred = false;
 
-  constructor(method: string, { headers, path, path_query, raw }: Head, response: Response) {
-    const authorization = headers['authorization'];
-    // `headers` holds the last of several headers of one name, and `getHeader` finds the first.
-    const isSingle =
-      authorization !== undefined && raw.getHeader('authorization') === authorization;
+  constructor(method: string, { headers, path, path_query }: Head, response: Response) {
     this.method = method;
     this.path = path;
     // Undefined, contrary to its type, if the target has no question mark.
     this.query = path_query ?? '';
     this.host = headers['host'];
-    this.authorization = isSingle ? authorization : undefined;
+    this.authorization = lastHead.authorizations === 1 ? headers['authorization'] : undefined;
     this.contentType = headers['content-type'];
     this.contentEncoding = headers['content-encoding'];
     this.forwardedFor = headers['x-forwarded-for'];
     this.headers = headers;
-    const connection = headers['connection'];
-    this.#isClosedByNative = connection?.length === 5;
+    this.#isClosedByNative = headers['connection']?.length === 5;
     this.isChunked = headers['transfer-encoding'] !== undefined;
-    this.endsConnection =
-      this.isChunked ||
-      (connection !== undefined &&
-        (this.#isClosedByNative ||
-          closeOption.test(connection) ||
-          closeOption.test(raw.getHeader('connection'))));
+    this.isLengthClear = lastHead.contentLengths <= 1;
+    this.endsConnection = this.isChunked || this.#isClosedByNative || lastHead.asksToClose;
     this.#response = response;
   }
 
@@ -133,7 +185,7 @@ export class UwsRequest implements ApiRequest, Outlet {
     this.#isReplyDeferred = true;
     const connection = this.#isClosedByNative ? 'close' : 'native_close';
     setImmediate(() =>
-      this.later(() => {
+      this.corked(() => {
         this.#response.completed = true;
         writeReply(this.#response.raw, this.method, reply, connection);
       }),
@@ -158,8 +210,8 @@ export class UwsRequest implements ApiRequest, Outlet {
     this.drop();
   }
 
-  /** Corks `act`, so that its writes leave together, as uWebSockets.js corks its callbacks. */
-  later(act: () => void): void {
+  /** Makes the writes of `act` leave together, as uWebSockets.js does in its callbacks. */
+  corked(act: () => void): void {
     if (!this.#response.completed) this.#response.raw.cork(act);
   }
 

@@ -11,7 +11,6 @@ import type { ServedPort } from '../served-port.ts';
 
 /** A request as undici passes it on. */
 export interface DispatchOptions {
-  /** The path with its query. */
   readonly path: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -125,7 +124,7 @@ export class FetchOutlet implements Outlet {
     this.fail(Object.assign(error, { code: 'ECONNRESET', syscall: 'read', errno: -104 }));
   }
 
-  later(act: () => void): void {
+  corked(act: () => void): void {
     if (!this.isDone) act();
   }
 

@@ -98,7 +98,7 @@ export class NodeOutlet implements Outlet {
     return stream;
   }
 
-  later(act: () => void): void {
+  corked(act: () => void): void {
     if (!this.#response.destroyed) act();
   }
 

@@ -10,16 +10,18 @@ import type { ControlRequest } from '../transport.ts';
 /** A request whose body is still to come. */
 export type Draft = { -readonly [K in keyof ControlRequest]: ControlRequest[K] };
 
-/** Reads the raw list of headers, in which the last duplicate counts: Node joins or drops some. */
+/**
+ * Reads the raw list of headers, because Node joins or drops duplicates; here the last one counts,
+ * as on the native transport.
+ */
 export function readHead(incoming: IncomingMessage): Draft {
   const headers: Record<string, string> = {};
-  let differentAuthorizations = 0;
+  let authorizationChanges = 0;
   const raw = incoming.rawHeaders;
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = (raw[index] ?? '').toLowerCase();
     const value = raw[index + 1] ?? '';
-    const isOther = name === 'authorization' && headers['authorization'] !== value;
-    if (isOther) differentAuthorizations++;
+    if (name === 'authorization' && headers[name] !== value) authorizationChanges++;
     headers[name] = value;
   }
   const url = originForm(incoming.url ?? '');
@@ -29,7 +31,7 @@ export function readHead(incoming: IncomingMessage): Draft {
     path: mark < 0 ? url : url.slice(0, mark),
     query: mark < 0 ? '' : url.slice(mark + 1),
     host: headers['host'],
-    authorization: differentAuthorizations === 1 ? headers['authorization'] : undefined,
+    authorization: authorizationChanges === 1 ? headers['authorization'] : undefined,
     contentType: headers['content-type'],
     contentEncoding: headers['content-encoding'],
     clientIp: plainIp(incoming.socket.remoteAddress ?? ''),
@@ -55,7 +57,10 @@ export function originForm(target: string): string {
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-/** A request line with any method, and its header lines, up to the empty line. */
+/**
+ * A request line with any method, and its header lines, up to the empty line. `plain-request.ts`
+ * cannot read these: it takes only heads that Node's parser would take, too.
+ */
 const unusualHead =
   /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/(1\.[01])((?:\r\n[^\r\n]+)*)\r\n\r\n/;
 
@@ -115,6 +120,7 @@ export class RequestQueues {
   take(incoming: IncomingMessage, response: ServerResponse, start: Start): void {
     const { socket } = incoming;
     const queue = this.#queues.get(socket);
+    // The reply before ended the connection: what was pipelined behind it is dropped.
     if (queue?.lastResponse.destroyed && !queue.lastResponse.shouldKeepAlive) return;
     if (queue === undefined || queue.lastResponse.destroyed) {
       this.#queues.set(socket, { lastResponse: response, lastRequest: incoming, waiting: 0 });
@@ -123,11 +129,13 @@ export class RequestQueues {
     }
     queue.waiting++;
     // In the next tick, because Node resumes the socket at the end of each request.
-    if (queue.waiting >= mostWaiting) process.nextTick(() => pauseOrResume(socket, queue));
+    if (queue.waiting >= mostWaiting)
+      process.nextTick(() => queue.waiting >= mostWaiting && socket.pause());
     const previous = queue.lastResponse;
     previous.once('close', () => {
       queue.waiting--;
-      pauseOrResume(socket, queue);
+      // Only then: Node pauses the socket itself while a client does not read.
+      if (queue.waiting === mostWaiting - 1) socket.resume();
       // The previous reply may have ended the connection.
       if (!previous.shouldKeepAlive) return;
       if (!response.destroyed && !socket.destroyed) start(incoming, response);
@@ -155,9 +163,4 @@ export class RequestQueues {
   isIdle(socket: Socket): boolean {
     return this.#queues.get(socket)?.lastResponse.destroyed ?? true;
   }
-}
-
-function pauseOrResume(socket: Socket, { waiting }: Queue): void {
-  if (waiting >= mostWaiting) socket.pause();
-  else socket.resume();
 }

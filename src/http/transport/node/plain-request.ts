@@ -130,7 +130,7 @@ export class PlainRequest implements ApiRequest, Outlet {
     resetSocket(this.#connection.socket);
   }
 
-  later(act: () => void): void {
+  corked(act: () => void): void {
     if (!this.#connection.socket.destroyed) act();
   }
 

@@ -36,13 +36,14 @@ export interface WebSocket<UserData = unknown> {
 }
 export type CompressOptions = number;
 export type ListenCallback = (socket: us_listen_socket | false) => void;
+export type NativeHandler = (response: HttpResponse, request: HttpRequest) => void;
+type AddRoute = (pattern: string, handler: NativeHandler) => TemplatedApp;
 export interface TemplatedApp {
   listen(host: string, port: number, done: ListenCallback): TemplatedApp;
   listen(host: string, port: number, options: number, done: ListenCallback): TemplatedApp;
-  any(
-    pattern: string,
-    handler: (response: HttpResponse, request: HttpRequest) => void,
-  ): TemplatedApp;
+  get: AddRoute;
+  post: AddRoute;
+  any: AddRoute;
   close(): TemplatedApp;
 }
 export const LIBUS_LISTEN_EXCLUSIVE_PORT: number;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { declaredOperations } from './build/declared.ts';
-import type { Field } from './field.ts';
-import { Refusal, readTyped, readValue, textOf } from './typed-values.ts';
+import { type Field, Refusal, readTyped, readValue } from './field.ts';
+import { csvOf, textOf } from './value-texts.ts';
 
 const declared = declaredOperations();
 const inputOf = (name: string) => declared[name]?.input ?? [];
@@ -103,4 +103,19 @@ test('the variants that forms start with have these names', () => {
   const when = inputOf('faults.add').find(({ name }) => name === 'when');
   expect(names(when)).toContain('every n-th request');
   expect(names(inputOf('outcomes.put')[0]?.item)).toContain('fails or stays');
+});
+
+test('pairs are lines `name: value`; blank lines are left out', () => {
+  const pairs: Field = { name: 'headers', kind: 'pairs' };
+  expect(readValue(pairs, 'a: 1\n\n b : x:y \nc:')).toEqual({ a: '1', b: 'x:y', c: '' });
+  expect(() => readValue(pairs, 'a: 1\nb')).toThrow('expected lines "name: value"; got "b"');
+  expect(() => readValue(pairs, ': 1')).toThrow('expected lines "name: value"; got ": 1"');
+});
+
+test('CSV has the columns of the first row, and no formulas', () => {
+  const rows = [
+    { a: -0.5, b: '=1+1', c: '+12025550123' },
+    { c: { d: 1 }, a: null },
+  ];
+  expect(csvOf(rows)).toBe('a,b,c\r\n-0.5,\'=1+1,+12025550123\r\n,,"{""d"":1}"\r\n');
 });
