@@ -224,7 +224,9 @@ function replyText({ isSeen, isGarbled, reply }: ClientExchange): string {
 
 /** Says that a later send to the same recipient may be the same message; empty if none may. */
 function twiceText(last: ClientExchange, similar: ClientExchange | undefined): string {
-  if (!mayBeAccepted(last) || similar === undefined || similar.number <= last.number) return '';
+  if (similar === undefined || similar.number <= last.number) return '';
+  const isSimilar = `exchange ${similar.number} is a similar send to the same recipient: if both are one message,`;
+  if (!mayBeAccepted(last)) return `; ${isSimilar} give both ids one name`;
   const accepted = isAcceptedOrReplayed(last) ? 'it was accepted' : 'it may have been accepted';
-  return `; ${accepted}, and exchange ${similar.number} is a similar send to the same recipient: if both are one message, it was sent twice`;
+  return `; ${accepted}, and ${isSimilar} it was sent twice`;
 }

@@ -1079,6 +1079,21 @@ test('CLIENT-9 a garbled reply is called so', () => {
   expect(finding?.what).toContain('given up after a reply whose body was garbled');
 });
 
+test('CLIENT-9 a message that takes the place of a refused one is named, with what joins the two', () => {
+  const refused = send(0, { id: 'a', message: 'Code 1', status: 429, after: 5 });
+  const code = { id: 'b', message: 'Code 2' };
+  const [finding] = verdicts([refused, send(6_000, code)]).of('CLIENT-9').findings;
+  expect(finding?.what).toContain(
+    'exchange 2 is a similar send to the same recipient: if both are one message, give both ids one name',
+  );
+  const line = { intent: 'code', to: '+12025550123', from: '+12025550101' };
+  const reports = latestByIntent([
+    { ...line, message: 'Code 1', request_id: 'a' },
+    { ...line, message: 'Code 2', request_id: 'b', reported: 'accepted' },
+  ]);
+  expect(verdicts([refused, send(6_000, code)], { reports }).broken).toEqual([]);
+});
+
 test('a time in another spelling is the same time: CLIENT-6 and CLIENT-3', () => {
   const at = (ms: number, line: Line, sendAt: string | null) => {
     const one = send(ms, line);
