@@ -4,10 +4,25 @@
  */
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
-import { type ClientExchange, isAcceptedOrReplayed, isRefusal } from '#judging/client/exchange.ts';
+import { counted } from '#io/terminal.ts';
+import { earlyFinding, isEarly } from '#judging/client/client-1-retry-after.ts';
+import {
+  type ClientExchange,
+  isAcceptedOrReplayed,
+  isRefusal,
+  recipientAndTextOf,
+} from '#judging/client/exchange.ts';
+import { plainNumber, type ReportedIntent } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
-import { type Accepted, acceptedIn, type RawRun, recipientOf, totalOf } from './client-run.ts';
+import {
+  type Accepted,
+  acceptedIn,
+  newlyAccepted,
+  type RawRun,
+  recipientOf,
+  totalOf,
+} from './client-run.ts';
 
 export interface Failure {
   readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
@@ -19,6 +34,8 @@ export interface Expected {
   /** Undefined if the recipients differ between runs without faults: only the total counts. */
   readonly accepted: Accepted | undefined;
   readonly total: number;
+  /** The same by recipient and text; undefined if these differ between runs without faults. */
+  readonly texts: Accepted | undefined;
   /** The messages that it sends several times under different ids, with the number of their ids. */
   readonly equalMessages: ReadonlyMap<string, number>;
 }
@@ -46,10 +63,10 @@ export function runOf(
   const rules = brokenRules(run, exchanges, expected);
   // The referee cannot tell which of several equal sends is a retry; the count can.
   const isTwice = rules.some(({ cause }) => cause === 'CLIENT-5');
-  const counted = miscounted(run, exchanges, expected).filter(
+  const miscounts = miscounted(run, exchanges, expected).filter(
     ({ cause }) => !isTwice || cause !== 'sent_twice',
   );
-  const failures = [...rules, ...counted];
+  const failures = [...rules, ...miscounts];
   // To give up with an error is right after a refusal that the service documents.
   const isRefused = seen.some(({ fault }) => fault && refusalNamed(fault) !== undefined);
   if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail && !isRefused))
@@ -99,21 +116,28 @@ function brokenRules(
     reports === undefined &&
     send !== undefined &&
     areAllAccepted(send, exchanges, expected) &&
-    intents.all.find(({ attempts }) => attempts.includes(send))?.attempts.every(isRefusal) === true;
-  const isExcused = (id: ClientRuleId, proof: readonly ClientExchange[]) =>
-    id === 'CLIENT-9' && (saysGivingUp || isReplaced(proof));
+    intents.all.find(({ attempts }) => attempts.includes(send))?.attempts.every(isRefused) === true;
   return rules
     .filter(({ verdict }) => verdict === 'failed')
     .flatMap(({ id, findings }) =>
-      findings
-        .filter((finding) => !isExcused(id, finding.exchanges))
-        .map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
+      findings.flatMap((finding): Failure[] => {
+        const { what, exchanges: proof } = finding;
+        if (id !== 'CLIENT-9') return [{ cause: id, what, exchanges: proof }];
+        if (isReplaced(proof)) return earlyReplacement(proof, exchanges);
+        return saysGivingUp ? [] : [{ cause: id, what, exchanges: proof }];
+      }),
     );
 }
 
+/** The status alone shows a refusal, also where the reply's body was garbled. */
+function isRefused(send: ClientExchange): boolean {
+  return isRefusal({ ...send, isSeen: send.isSeen || send.isGarbled === true });
+}
+
 /**
- * True if the recipient of the send got as many messages as without faults. Then a message that was
- * certainly refused is not lost: it was sent with another text, such as a new code.
+ * True if the recipient of the send got as many messages as without faults, and none of them more
+ * often. Then a message that was certainly refused is not lost: it was sent with another text, such
+ * as a new code.
  */
 function areAllAccepted(
   send: ClientExchange,
@@ -124,12 +148,36 @@ function areAllAccepted(
   const found = acceptedIn(exchanges);
   if (expected.accepted === undefined) return totalOf(found) >= expected.total;
   const recipient = recipientOf(send);
-  return (found.get(recipient) ?? 0) >= (expected.accepted.get(recipient) ?? 0);
+  if ((found.get(recipient) ?? 0) < (expected.accepted.get(recipient) ?? 0)) return false;
+  const texts = acceptedIn(exchanges, recipientAndTextOf);
+  const isCopied = ([text, wanted]: [string, number]) => (texts.get(text) ?? 0) > wanted;
+  return ![...(expected.texts ?? [])].some(isCopied);
+}
+
+/**
+ * A message that takes the place of a refused one is its retry (CLIENT-1). Which one does is not
+ * known, so each that was accepted must have come before the wait was over.
+ */
+function earlyReplacement(
+  [refused]: readonly ClientExchange[],
+  exchanges: readonly ClientExchange[],
+): Failure[] {
+  const later = newlyAccepted(exchanges).filter(
+    (send) =>
+      refused !== undefined &&
+      send.number > refused.number &&
+      send.endpoint === refused.endpoint &&
+      recipientOf(send) === recipientOf(refused),
+  );
+  const [request] = later;
+  const isCertain =
+    request && refused?.isSeen && later.every((one) => isEarly({ refused, request: one }));
+  return isCertain ? [{ cause: 'CLIENT-1', ...earlyFinding({ refused, request }) }] : [];
 }
 
 /** What was accepted more or less often than without faults. */
 function miscounted(
-  { ending, reports }: RawRun,
+  { ending, reports = [] }: RawRun,
   exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): Failure[] {
@@ -137,32 +185,47 @@ function miscounted(
   const found = acceptedIn(exchanges);
   const sends = exchanges.filter(isSend);
   const { accepted } = expected;
-  const failures =
-    accepted === undefined
-      ? miscount('messages', { found: totalOf(found), wanted: expected.total }, sends)
-      : [...new Set([...accepted.keys(), ...found.keys()])].flatMap((recipient) => {
-          const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
-          const wanted = accepted.get(recipient) ?? 0;
-          const counts = { found: found.get(recipient) ?? 0, wanted };
-          return miscount(`messages to ${recipient}`, counts, toRecipient);
-        });
-  // Any other client says itself that it failed, or what was not accepted.
-  const mustSucceed = ending.kind === 'passed' && reports === undefined;
-  return failures.filter(({ cause }) => mustSucceed || cause !== 'not_accepted');
+  const hasPassed = ending.kind === 'passed';
+  if (accepted === undefined)
+    return miscount(
+      '',
+      { found: totalOf(found), wanted: expected.total },
+      sends,
+      reports,
+      hasPassed,
+    );
+  return [...new Set([...accepted.keys(), ...found.keys()])].flatMap((recipient) => {
+    const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
+    const lines = reports.filter(({ to }) => plainNumber(to) === recipient);
+    const counts = { found: found.get(recipient) ?? 0, wanted: accepted.get(recipient) ?? 0 };
+    return miscount(` to ${recipient}`, counts, toRecipient, lines, hasPassed);
+  });
 }
 
-/** The failure that the counts show, if they differ. `noun`: names what is counted. */
+/**
+ * The failure that the counts show, if they differ. `whose`: says which messages are counted.
+ * `lines`: what the client's file says of them. Lines may name a message to somebody who gets none
+ * without faults, and must admit what was not accepted, unless the exit code does.
+ */
 function miscount(
-  noun: string,
+  whose: string,
   { found, wanted }: Readonly<Record<'found' | 'wanted', number>>,
   sends: readonly ClientExchange[],
+  lines: readonly ReportedIntent[],
+  hasPassed: boolean,
 ): Failure[] {
-  const counts = `${found} ${noun} were accepted, and ${wanted} without faults`;
+  const counts = `${counted(found, 'message')}${whose} ${found === 1 ? 'was' : 'were'} accepted, and ${wanted} without faults`;
   if (found > wanted) {
-    const what = `a message was sent twice: ${counts}; retry under the same request_id`;
+    if (wanted === 0 && lines.length >= found) return [];
+    const what =
+      wanted === 0
+        ? `a message went to a recipient who gets none without faults: ${counts}; send to its own recipient alone, or name it in a line of the intents file`
+        : `a message was sent twice: ${counts}; retry under the same request_id`;
     return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAcceptedOrReplayed) }];
   }
-  if (found === wanted) return [];
+  const isAdmitted = ({ reported }: ReportedIntent) =>
+    reported === 'failed' || reported === 'unknown';
+  if (!hasPassed || wanted - found <= lines.filter(isAdmitted).length) return [];
   const what = `the client ended without an error, but ${counts}; retry what was not accepted, or exit with an error`;
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }
