@@ -50,12 +50,19 @@ function keepsItsId({ intents, unclear }: ClientRecord): Judgement {
       const change =
         id === undefined ? 'carries no request_id' : `carries the new request_id ${id}`;
       const cause = earlier.isSeen ? `a ${earlier.reply.status}` : 'a reply that it did not see';
+      const first = requestIdOf(earlier);
+      const look = looksOf(first) === looksOf(id) ? ', which only looks the same' : '';
       return finding(
-        `the retry after ${cause} ${change} instead of ${requestIdOf(earlier)}: keep the id of the message, or it can be sent twice`,
+        `the retry after ${cause} ${change} instead of ${first}${look}: keep the id of the message, or it can be sent twice`,
         [earlier, retry],
       );
     },
   );
+}
+
+/** Equal for ids that a reader can hardly tell apart: the service compares each character. */
+function looksOf(id: string | undefined): string | undefined {
+  return id?.normalize().trim();
 }
 
 /**

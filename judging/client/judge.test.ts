@@ -1079,6 +1079,15 @@ test('CLIENT-9 a garbled reply is called so', () => {
   expect(finding?.what).toContain('given up after a reply whose body was garbled');
 });
 
+test.each([
+  ['order-é', 'order-é'.normalize('NFD')],
+  ['order-1', 'order-1 '],
+])('CLIENT-3 ids that only look the same are said to: %s and %s', (id, other) => {
+  const lines = [send(0, { id, status: 503 }), send(5_000, { id: other })];
+  const [finding] = verdicts(lines).of('CLIENT-3').findings;
+  expect(finding?.what).toContain(`instead of ${id}, which only looks the same: keep`);
+});
+
 test('CLIENT-9 a message that takes the place of a refused one is named, with what joins the two', () => {
   const refused = send(0, { id: 'a', message: 'Code 1', status: 429, after: 5 });
   const code = { id: 'b', message: 'Code 2' };
