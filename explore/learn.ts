@@ -86,18 +86,18 @@ export async function learn(
   const difference = differenceOf(first.trace, second.trace);
   if (difference !== undefined) return problemOf(subject, `${differs}: ${difference}`, '');
   const [one, other] = [exchangesOf(firstRaw), exchangesOf(secondRaw)];
-  const agreed = (keyOf?: (send: ClientExchange) => string) => {
-    const accepted = acceptedIn(one, keyOf);
-    return areEqual(accepted, acceptedIn(other, keyOf)) ? accepted : undefined;
-  };
+  const accepted = acceptedIn(one);
+  const otherTexts = acceptedIn(other, recipientAndTextOf);
   const knownIntents = agreedIntents(firstRaw.intents, secondRaw.intents);
   return {
     subject,
     knownIntents,
     expected: {
-      accepted: agreed(),
-      total: totalOf(acceptedIn(one)),
-      texts: agreed(recipientAndTextOf),
+      accepted: areEqual(accepted, acceptedIn(other)) ? accepted : undefined,
+      total: totalOf(accepted),
+      texts: new Map(
+        [...acceptedIn(one, recipientAndTextOf)].filter(([text, n]) => otherTexts.get(text) === n),
+      ),
       equalMessages: sentUnderSeveralIds(one),
     },
     run: first,
