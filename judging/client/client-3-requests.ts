@@ -169,6 +169,8 @@ function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
     wasKnownTo(later, refused) &&
     !isNextMonth(refused, later) &&
     !unclear.areBetween(refused, later) &&
+    // Another id may be a correction, if the answer is another one.
+    (haveSameId(refused, later) || refused.reply.status === later.reply.status) &&
     // A later success shows that the cause of the refusal was corrected.
     !isSuccess(later.reply);
   // Most requests have another target or recipient than any refused one: no key is made of them.
@@ -180,15 +182,21 @@ function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
       : undefined,
   );
   const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
-    const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;
+    const under = haveSameId(refused, again) ? '' : ' under another request_id';
+    const what = `the same request came again${under} after a ${refused.reply.status}, which is final: correct the request, or stop`;
     return finding(what, [refused, again]);
   });
   return { exercised: refusals.length, findings };
 }
 
-/** Equal for requests that say the same, however their JSON is written. */
+function haveSameId(one: ClientExchange, other: ClientExchange): boolean {
+  return requestIdOf(one) === requestIdOf(other);
+}
+
+/** Equal for requests that say the same, however their JSON is written, and under whatever id. */
 function requestKeyOf({ caller, method, target, headers, fields, body }: ClientExchange): string {
-  const named = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+  const named =
+    fields && Object.entries({ ...fields, request_id: '' }).sort(([a], [b]) => (a < b ? -1 : 1));
   const said = named === undefined ? body : JSON.stringify(named);
   const { name, credential } = caller;
   return [name, credential, method, target, headers['content-type'], said].join('\n');

@@ -285,6 +285,20 @@ test('CLIENT-7 a day after a seen acceptance the same id and message are a new i
   expect(verdicts(told).broken).toEqual([]);
 });
 
+test.each([
+  [403, 'Hello', 403, ['CLIENT-8']],
+  [403, 'Bye', 403, []],
+  // The id may have been what was wrong.
+  [400, 'Hello', 202, ['CLIENT-15']],
+  [400, 'Hello', 429, ['CLIENT-9', 'CLIENT-15']],
+])(
+  'CLIENT-8 after a %i, %s under a new id that is answered %i breaks %j',
+  (status, message, answer, broken) => {
+    const again = send(9_000, { id: 'b', message, status: answer });
+    expect(verdicts([send(0, { id: 'a', status }), again]).broken).toEqual(broken);
+  },
+);
+
 test('CLIENT-8 what was put right is not a repetition', () => {
   const refused = send(0, { id: 'a', status: 403 });
   expect(verdicts([refused, send(9_000, { id: 'a' })]).broken).toEqual([]);
