@@ -208,7 +208,7 @@ function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, ClientEx
     ? 'failed (unknown is for a reply that it did not see)'
     : 'failed or unknown';
   return finding(
-    `the message was given up after ${replyText(last)}${twiceText(last, similar)}: retry it under the same request_id, or report it as ${report} ` +
+    `the message was given up after ${replyText(last)}${twiceText(intent, similar)}: retry it under the same request_id, or report it as ${report} ` +
       'in a line of its own: --intents FILE, SMSTWIN_INTENTS, the control port or toPassReferee({ intents })',
     [last],
   );
@@ -223,10 +223,14 @@ function replyText({ isSeen, isGarbled, reply }: ClientExchange): string {
 }
 
 /** Says that a later send to the same recipient may be the same message; empty if none may. */
-function twiceText(last: ClientExchange, similar: ClientExchange | undefined): string {
-  if (similar === undefined || similar.number <= last.number) return '';
+function twiceText(intent: Intent, similar: ClientExchange | undefined): string {
+  if (similar === undefined || similar.number <= lastAttempt(intent).number) return '';
   const isSimilar = `exchange ${similar.number} is a similar send to the same recipient: if both are one message,`;
-  if (!mayBeAccepted(last)) return `; ${isSimilar} give both ids one name`;
-  const accepted = isAcceptedOrReplayed(last) ? 'it was accepted' : 'it may have been accepted';
+  // A refusal does not show what became of an earlier attempt.
+  const { attempts } = intent;
+  if (!attempts.some(mayBeAccepted)) return `; ${isSimilar} give both ids one name`;
+  const accepted = attempts.some(isAcceptedOrReplayed)
+    ? 'it was accepted'
+    : 'it may have been accepted';
   return `; ${accepted}, and ${isSimilar} it was sent twice`;
 }

@@ -1102,6 +1102,22 @@ test.each([
   expect(finding?.what).toContain(`instead of ${id}, which only looks the same: keep`);
 });
 
+test.each([
+  [{ lost: true }, 'it was accepted, and exchange 3'],
+  [{ status: 503 }, 'it may have been accepted, and exchange 3'],
+] as const)(
+  'CLIENT-9 a 429 does not show what became of the attempt %j before it',
+  (first, text) => {
+    const refused = send(5_000, { id: 'a', status: 429, after: 5 });
+    const lines = [
+      send(0, { id: 'a', ...first }),
+      refused,
+      send(10_000, { id: 'b', message: 'Bye' }),
+    ];
+    expect(verdicts(lines).what('CLIENT-9')[0]).toContain(text);
+  },
+);
+
 test('CLIENT-9 a message that takes the place of a refused one is named, with what joins the two', () => {
   const refused = send(0, { id: 'a', message: 'Code 1', status: 429, after: 5 });
   const code = { id: 'b', message: 'Code 2' };
