@@ -61,7 +61,22 @@ function sendsOnce({ intents, reads, unclear }: ClientRecord): Judgement {
       return finding(what, accepted);
     },
   );
-  return { ...judgedSends, notices };
+  return { ...judgedSends, notices: [...notices, ...idleRepeats(judged, reads)] };
+}
+
+/** Sends under the id of a message that the client has read as failed: nothing is sent by them. */
+function idleRepeats(
+  judged: readonly (readonly ClientExchange[])[],
+  reads: readonly ClientExchange[],
+): Notice[] {
+  const failed = new FailedReads(reads.filter((read) => statusIn(read) === 'failed'));
+  const isIdle = (send: ClientExchange) => send.reply.status === 200 && failed.wereSeen(send, send);
+  const what =
+    'the client had read this message as failed, and a send under its request_id is answered with it for 24 h: to send again, give a new id';
+  return judged.flatMap((attempts) => {
+    const idle = attempts.filter(isIdle);
+    return idle.length === 0 ? [] : [{ what, exchanges: idle }];
+  });
 }
 
 /** The reads that showed the client a failed message, which it may send again. */

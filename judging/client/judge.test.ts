@@ -1102,6 +1102,17 @@ test.each([
   expect(finding?.what).toContain(`instead of ${id}, which only looks the same: keep`);
 });
 
+test('a send under the id of a message that was read as failed sends nothing, which a notice says', () => {
+  const first = send(0, { id: 'a', messageId: 'm-1' });
+  const again = send(60_000, { id: 'a', messageId: 'm-1', status: 200 });
+  const noticesAfter = (shows: string) =>
+    verdicts([first, get(30_000, 'read', { shows }), again]).report.notices;
+  expect(noticesAfter('failed')).toMatchObject([
+    { what: expect.stringContaining('to send again, give a new id'), exchanges: [{ number: 3 }] },
+  ]);
+  expect(noticesAfter('sent')).toEqual([]);
+});
+
 test.each([
   [{ lost: true }, 'it was accepted, and exchange 3'],
   [{ status: 503 }, 'it may have been accepted, and exchange 3'],
