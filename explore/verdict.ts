@@ -146,8 +146,9 @@ function areAllAccepted(
 ): boolean {
   if (expected === undefined) return false;
   const found = acceptedIn(exchanges);
-  if (expected.accepted === undefined) return totalOf(found) >= expected.total;
   const recipient = recipientOf(send);
+  if (expected.accepted === undefined)
+    return found.has(recipient) && totalOf(found) >= expected.total;
   if ((found.get(recipient) ?? 0) < (expected.accepted.get(recipient) ?? 0)) return false;
   const texts = acceptedIn(exchanges, recipientAndTextOf);
   const isCopied = ([text, wanted]: [string, number]) => (texts.get(text) ?? 0) > wanted;

@@ -436,6 +436,24 @@ test('a text that is sent twice takes the place of no other that was refused', a
   expect(await causesOf(client, 'throttle')).toEqual(['CLIENT-9']);
 });
 
+test('where recipients differ in each run, a message to another one takes no place either', async () => {
+  const client = async (tools: ClientTools) => {
+    let owed = 0;
+    for (const _ of ['first', 'second']) {
+      const to = `+1202555${1_000 + Math.floor(Math.random() * 9_000)}`;
+      const reply = await post(tools, { to, message: `To ${to}` });
+      if (reply?.status === 429) owed++;
+      else if (owed > 0) {
+        owed--;
+        await post(tools, { to, message: `To ${to}` });
+      }
+      await seconds(120);
+    }
+    if (owed > 0) throw new Error('not sent');
+  };
+  expect(await causesOf(client, 'throttle')).toContain('CLIENT-9');
+});
+
 test.each([
   [{}, 'quota', ['not_accepted']],
   [{ reported: 'unknown' }, 'quota', ['not_accepted']],
