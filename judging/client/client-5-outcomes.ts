@@ -70,7 +70,8 @@ function idleRepeats(
   reads: readonly ClientExchange[],
 ): Notice[] {
   const failed = new FailedReads(reads.filter((read) => statusIn(read) === 'failed'));
-  const isIdle = (send: ClientExchange) => send.reply.status === 200 && failed.wereSeen(send, send);
+  const isIdle = (send: ClientExchange) =>
+    send.reply.status === 200 && send.lacksBody !== true && failed.wereSeen(send, send);
   const what =
     'the client had read this message as failed, and a send under its request_id is answered with it for 24 h: to send again, give a new id';
   return judged.flatMap((attempts) => {

@@ -1111,6 +1111,9 @@ test('a send under the id of a message that was read as failed sends nothing, wh
     { what: expect.stringContaining('to send again, give a new id'), exchanges: [{ number: 3 }] },
   ]);
   expect(noticesAfter('sent')).toEqual([]);
+  const bare = { ...again, lacksBody: true };
+  const read = get(30_000, 'read', { shows: 'failed' });
+  expect(verdicts([first, read, bare]).report.notices).toEqual([]);
 });
 
 test.each([
