@@ -20,6 +20,7 @@ import {
   refusedForGood,
   wasKnownTo,
 } from './exchange.ts';
+import { IntentNames } from './intent-names.ts';
 import {
   type ClientRecord,
   finding,
@@ -157,7 +158,7 @@ function retriesOfKnownIds({ attempts }: Intent) {
   return retries;
 }
 
-function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
+function acceptsRefusals({ exchanges, unclear, reports }: ClientRecord): Judgement {
   const isFinal = ({ reply, isSeen, method, body, lacksBody }: ClientExchange) => {
     const isRequestKnown = method === 'GET' || body !== '' || !lacksBody;
     return isSeen && refusedForGood.includes(reply.status) && isRequestKnown;
@@ -176,9 +177,10 @@ function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
   // Most requests have another target or recipient than any refused one: no key is made of them.
   const refusedTargets = new Set(refusals.map(({ target }) => target));
   const refusedRecipients = new Set(refusals.map(recipientOf));
+  const names = new IntentNames(reports);
   const sameRequests = consecutive(exchanges, (one) =>
     refusedTargets.has(one.target) && refusedRecipients.has(recipientOf(one))
-      ? requestKeyOf(one)
+      ? requestKeyOf(one, names)
       : undefined,
   );
   const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
@@ -193,10 +195,17 @@ function haveSameId(one: ClientExchange, other: ClientExchange): boolean {
   return requestIdOf(one) === requestIdOf(other);
 }
 
-/** Equal for requests that say the same, however their JSON is written, and under whatever id. */
-function requestKeyOf({ caller, method, target, headers, fields, body }: ClientExchange): string {
+/**
+ * Equal for requests that say the same, however their JSON is written, and under whatever id: but
+ * two that the client's file gives different names are two messages.
+ */
+function requestKeyOf(one: ClientExchange, names: IntentNames): string {
+  const { caller, method, target, headers, fields, body } = one;
+  const id = requestIdOf(one);
+  const intent = id === undefined ? undefined : names.of(one, id);
   const named =
-    fields && Object.entries({ ...fields, request_id: '' }).sort(([a], [b]) => (a < b ? -1 : 1));
+    fields &&
+    Object.entries({ ...fields, request_id: intent }).sort(([a], [b]) => (a < b ? -1 : 1));
   const said = named === undefined ? body : JSON.stringify(named);
   const { name, credential } = caller;
   return [name, credential, method, target, headers['content-type'], said].join('\n');

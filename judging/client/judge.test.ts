@@ -299,6 +299,22 @@ test.each([
   },
 );
 
+test.each([
+  ['one', ['CLIENT-8']],
+  ['two', []],
+])(
+  'CLIENT-8 two ids that are refused alike, of the intents one and %s, break %j',
+  (other, broken) => {
+    const line = { to: '+12025550123', from: '+12025550101', message: 'Hello' };
+    const reports = latestByIntent([
+      { ...line, intent: 'one', request_id: 'a', reported: 'failed' },
+      { ...line, intent: other, request_id: 'b', reported: 'failed' },
+    ]);
+    const lines = [send(0, { id: 'a', status: 403 }), send(9_000, { id: 'b', status: 403 })];
+    expect(verdicts(lines, { reports }).broken).toEqual(broken);
+  },
+);
+
 test('CLIENT-8 what was put right is not a repetition', () => {
   const refused = send(0, { id: 'a', status: 403 });
   expect(verdicts([refused, send(9_000, { id: 'a' })]).broken).toEqual([]);
