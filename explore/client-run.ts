@@ -66,9 +66,10 @@ export function newlyAccepted(exchanges: readonly ClientExchange[]): readonly Cl
   return exchanges.filter((exchange) => isSend(exchange) && exchange.reply.status === 202);
 }
 
-export function acceptedIn(exchanges: readonly ClientExchange[]): Accepted {
-  const byRecipient = grouped(newlyAccepted(exchanges), recipientOf);
-  return new Map([...byRecipient].map(([recipient, { length }]) => [recipient, length]));
+/** The number of accepted messages by recipient, or by another key. */
+export function acceptedIn(exchanges: readonly ClientExchange[], keyOf = recipientOf): Accepted {
+  const byKey = grouped(newlyAccepted(exchanges), keyOf);
+  return new Map([...byKey].map(([key, { length }]) => [key, length]));
 }
 
 /** The messages that were accepted under several ids, with the number of their ids. */

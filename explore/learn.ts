@@ -8,7 +8,11 @@ import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
-import { type ClientExchange, isAcceptedOrReplayed } from '#judging/client/exchange.ts';
+import {
+  type ClientExchange,
+  isAcceptedOrReplayed,
+  recipientAndTextOf,
+} from '#judging/client/exchange.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
 import {
   acceptedIn,
@@ -81,16 +85,20 @@ export async function learn(
   if (isProblem(second)) return differing(subject, second);
   const difference = differenceOf(first.trace, second.trace);
   if (difference !== undefined) return problemOf(subject, `${differs}: ${difference}`, '');
-  const accepted = acceptedIn(exchangesOf(firstRaw));
-  const isStable = areEqual(accepted, acceptedIn(exchangesOf(secondRaw)));
+  const [one, other] = [exchangesOf(firstRaw), exchangesOf(secondRaw)];
+  const accepted = acceptedIn(one);
+  const otherTexts = acceptedIn(other, recipientAndTextOf);
   const knownIntents = agreedIntents(firstRaw.intents, secondRaw.intents);
   return {
     subject,
     knownIntents,
     expected: {
-      accepted: isStable ? accepted : undefined,
+      accepted: areEqual(accepted, acceptedIn(other)) ? accepted : undefined,
       total: totalOf(accepted),
-      equalMessages: sentUnderSeveralIds(exchangesOf(firstRaw)),
+      texts: new Map(
+        [...acceptedIn(one, recipientAndTextOf)].filter(([text, n]) => otherTexts.get(text) === n),
+      ),
+      equalMessages: sentUnderSeveralIds(one),
     },
     run: first,
     throttleWaits:

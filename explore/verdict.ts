@@ -5,10 +5,24 @@
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { counted } from '#io/terminal.ts';
-import { type ClientExchange, isAcceptedOrReplayed, isRefusal } from '#judging/client/exchange.ts';
+import { earlyFinding, isEarly } from '#judging/client/client-1-retry-after.ts';
+import {
+  type ClientExchange,
+  isAcceptedOrReplayed,
+  isRefusal,
+  recipientAndTextOf,
+} from '#judging/client/exchange.ts';
+import { plainNumber, type ReportedIntent } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
-import { type Accepted, acceptedIn, type RawRun, recipientOf, totalOf } from './client-run.ts';
+import {
+  type Accepted,
+  acceptedIn,
+  newlyAccepted,
+  type RawRun,
+  recipientOf,
+  totalOf,
+} from './client-run.ts';
 
 export interface Failure {
   readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
@@ -20,6 +34,8 @@ export interface Expected {
   /** Undefined if the recipients differ between runs without faults: only the total counts. */
   readonly accepted: Accepted | undefined;
   readonly total: number;
+  /** By recipient and text, where these are the same in the runs without faults. */
+  readonly texts: Accepted;
   /** The messages that it sends several times under different ids, with the number of their ids. */
   readonly equalMessages: ReadonlyMap<string, number>;
 }
@@ -96,27 +112,35 @@ function brokenRules(
     equalMessages: expected?.equalMessages,
     endsUndelivered,
   });
-  const isExcused = (id: ClientRuleId, [send]: readonly ClientExchange[]) => {
-    if (id !== 'CLIENT-9' || reports !== undefined) return false;
-    // Without reports, a client that ends with an error says that it gave up, as CLIENT-9 asks.
-    if (ending.kind === 'failed') return true;
-    // Or the message was certainly refused, and another one was accepted in its place.
-    if (send === undefined || !gotAsManyAsExpected(send, exchanges, expected)) return false;
-    const intent = intents.all.find(({ attempts }) => attempts.includes(send));
-    return intent?.attempts.every(isRefusal) === true;
-  };
+  // Without reports, a client that ends with an error says that it gave up, as CLIENT-9 asks.
+  const saysGivingUp = reports === undefined && ending.kind === 'failed';
+  /** True if the message was certainly refused, and another one was accepted in its place. */
+  const isReplaced = ([send]: readonly ClientExchange[]) =>
+    reports === undefined &&
+    send !== undefined &&
+    gotAsManyAsExpected(send, exchanges, expected) &&
+    intents.all.find(({ attempts }) => attempts.includes(send))?.attempts.every(isRefused) === true;
   return rules
     .filter(({ verdict }) => verdict === 'failed')
     .flatMap(({ id, findings }) =>
-      findings
-        .filter((finding) => !isExcused(id, finding.exchanges))
-        .map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
+      findings.flatMap((finding): Failure[] => {
+        const { what, exchanges: proof } = finding;
+        if (id !== 'CLIENT-9') return [{ cause: id, what, exchanges: proof }];
+        if (isReplaced(proof)) return earlyReplacement(proof, exchanges);
+        return saysGivingUp ? [] : [{ cause: id, what, exchanges: proof }];
+      }),
     );
 }
 
+/** The status alone shows a refusal, also where the reply's body was garbled. */
+function isRefused(send: ClientExchange): boolean {
+  return isRefusal({ ...send, isSeen: send.isSeen || send.isGarbled === true });
+}
+
 /**
- * True if the recipient of the send got as many messages as without faults. Then a message that was
- * certainly refused is not lost: it was sent with another text, such as a new code.
+ * True if the recipient of the send got as many messages as without faults, and none of them more
+ * often. Then a message that was certainly refused is not lost: it was sent with another text, such
+ * as a new code.
  */
 function gotAsManyAsExpected(
   send: ClientExchange,
@@ -125,14 +149,39 @@ function gotAsManyAsExpected(
 ): boolean {
   if (expected === undefined) return false;
   const found = acceptedIn(exchanges);
-  if (expected.accepted === undefined) return totalOf(found) >= expected.total;
   const recipient = recipientOf(send);
-  return (found.get(recipient) ?? 0) >= (expected.accepted.get(recipient) ?? 0);
+  if (expected.accepted === undefined)
+    return found.has(recipient) && totalOf(found) >= expected.total;
+  if ((found.get(recipient) ?? 0) < (expected.accepted.get(recipient) ?? 0)) return false;
+  const texts = acceptedIn(exchanges, recipientAndTextOf);
+  const isCopied = ([text, wanted]: [string, number]) => (texts.get(text) ?? 0) > wanted;
+  return ![...expected.texts].some(isCopied);
+}
+
+/**
+ * A message that takes the place of a refused one is its retry (CLIENT-1). Which one does is not
+ * known, so each that was accepted must have come before the wait was over.
+ */
+function earlyReplacement(
+  [refused]: readonly ClientExchange[],
+  exchanges: readonly ClientExchange[],
+): Failure[] {
+  const later = newlyAccepted(exchanges).filter(
+    (send) =>
+      refused !== undefined &&
+      send.number > refused.number &&
+      send.endpoint === refused.endpoint &&
+      recipientOf(send) === recipientOf(refused),
+  );
+  const [request] = later;
+  const isCertain =
+    request && refused?.isSeen && later.every((one) => isEarly({ refused, request: one }));
+  return isCertain ? [{ cause: 'CLIENT-1', ...earlyFinding({ refused, request }) }] : [];
 }
 
 /** What was accepted more or less often than without faults. */
 function countFailures(
-  { ending, reports }: RawRun,
+  { ending, reports = [] }: RawRun,
   exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): Failure[] {
@@ -140,39 +189,55 @@ function countFailures(
   const found = acceptedIn(exchanges);
   const sends = exchanges.filter(isSend);
   const { accepted } = expected;
-  const failures =
-    accepted === undefined
-      ? countFailure('', { found: totalOf(found), wanted: expected.total }, sends)
-      : [...new Set([...accepted.keys(), ...found.keys()])].flatMap((recipient) => {
-          const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
-          const wanted = accepted.get(recipient) ?? 0;
-          const counts = { found: found.get(recipient) ?? 0, wanted };
-          return countFailure(` to ${recipient}`, counts, toRecipient);
-        });
-  // Any other client says itself that it failed, or what was not accepted.
-  const mustSucceed = ending.kind === 'passed' && reports === undefined;
-  return failures.filter(({ cause }) => mustSucceed || cause !== 'not_accepted');
+  const hasPassed = ending.kind === 'passed';
+  if (accepted === undefined) {
+    const counts = { found: totalOf(found), wanted: expected.total };
+    return countFailure({ which: '', ...counts, sends, lines: reports, hasPassed });
+  }
+  return [...new Set([...accepted.keys(), ...found.keys()])].flatMap((recipient) =>
+    countFailure({
+      which: ` to ${recipient}`,
+      found: found.get(recipient) ?? 0,
+      wanted: accepted.get(recipient) ?? 0,
+      sends: sends.filter((send) => recipientOf(send) === recipient),
+      lines: reports.filter(({ to }) => plainNumber(to) === recipient),
+      hasPassed,
+    }),
+  );
 }
 
-/** How many messages were accepted, with faults and without. */
-interface Counts {
+/** How many messages were accepted, with faults and without, and what the client says of them. */
+interface Count {
+  /** Which messages are counted: empty, or to whom they went. */
+  readonly which: string;
   readonly found: number;
   readonly wanted: number;
+  readonly sends: readonly ClientExchange[];
+  /** What the client's file says of them. */
+  readonly lines: readonly ReportedIntent[];
+  /** False if the exit code admits that something was not accepted. */
+  readonly hasPassed: boolean;
 }
 
-/** The failure that the counts show, if they differ. `which`: which messages are counted. */
-function countFailure(
-  which: string,
-  { found, wanted }: Counts,
-  sends: readonly ClientExchange[],
-): Failure[] {
+/**
+ * The failure that the counts show, if they differ. Lines may name a message to somebody who gets
+ * none without faults, and must admit what was not accepted, unless the exit code does.
+ */
+function countFailure({ which, found, wanted, sends, lines, hasPassed }: Count): Failure[] {
   const accepted = `${counted(found, 'message')}${which} ${found === 1 ? 'was' : 'were'} accepted`;
   const counts = `${accepted}, and ${wanted} without faults`;
   if (found > wanted) {
-    const what = `a message was sent twice: ${counts}; retry under the same request_id`;
+    if (wanted === 0 && lines.length >= found) return [];
+    const what =
+      wanted === 0
+        ? `a message went to a recipient who gets none without faults: ${counts}; send to its own recipient alone, or name it in a line of the intents file`
+        : `a message was sent twice: ${counts}; retry under the same request_id`;
     return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAcceptedOrReplayed) }];
   }
-  if (found === wanted) return [];
+  const isUnknown = sends.some(({ isSeen }) => !isSeen);
+  const isAdmitted = ({ reported }: ReportedIntent) =>
+    reported === 'failed' || (reported === 'unknown' && isUnknown);
+  if (!hasPassed || wanted - found <= lines.filter(isAdmitted).length) return [];
   const what = `the client ended without an error, but ${counts}; retry what was not accepted, or exit with an error`;
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }

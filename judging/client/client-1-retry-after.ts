@@ -98,7 +98,8 @@ function wasOnItsWay({ request, refused, firstRefused }: Retry, graceMs: number)
   );
 }
 
-function earlyFinding({ refused, request }: Retry): Finding {
+/** The finding on a request that came before the wait of `refused` was over. */
+export function earlyFinding({ refused, request }: Pick<Retry, 'refused' | 'request'>): Finding {
   const { reply, retryAfter: header, retryAfterMs = 0 } = refused;
   const early = spanText(refused.sentAt + retryAfterMs - request.sentAt);
   return finding(

@@ -20,6 +20,7 @@ import {
   refusedForGood,
   wasKnownTo,
 } from './exchange.ts';
+import { IntentNames } from './intent-names.ts';
 import {
   type ClientRecord,
   finding,
@@ -50,12 +51,19 @@ function keepsItsId({ intents, unclear }: ClientRecord): Judgement {
       const change =
         id === undefined ? 'carries no request_id' : `carries the new request_id ${id}`;
       const cause = earlier.isSeen ? `a ${earlier.reply.status}` : 'a reply that it did not see';
+      const first = requestIdOf(earlier);
+      const look = looksOf(first) === looksOf(id) ? ', which only looks the same' : '';
       return finding(
-        `the retry after ${cause} ${change} instead of ${requestIdOf(earlier)}: keep the id of the message, or it can be sent twice`,
+        `the retry after ${cause} ${change} instead of ${first}${look}: keep the id of the message, or it can be sent twice`,
         [earlier, retry],
       );
     },
   );
+}
+
+/** Equal for ids that a reader can hardly tell apart: the service compares each character. */
+function looksOf(id: string | undefined): string | undefined {
+  return id?.normalize().trim();
 }
 
 /**
@@ -150,7 +158,7 @@ function retriesOfKnownIds({ attempts }: Intent) {
   return retries;
 }
 
-function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
+function acceptsRefusals({ exchanges, unclear, reports }: ClientRecord): Judgement {
   const isFinal = ({ reply, isSeen, method, body, lacksBody }: ClientExchange) => {
     const isRequestKnown = method === 'GET' || body !== '' || !lacksBody;
     return isSeen && refusedForGood.includes(reply.status) && isRequestKnown;
@@ -162,26 +170,42 @@ function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
     wasKnownTo(later, refused) &&
     !isNextMonth(refused, later) &&
     !unclear.areBetween(refused, later) &&
+    // Another id may be a correction, if the answer is another one.
+    (haveSameId(refused, later) || refused.reply.status === later.reply.status) &&
     // A later success shows that the cause of the refusal was corrected.
     !isSuccess(later.reply);
   // Most requests have another target or recipient than any refused one: no key is made of them.
   const refusedTargets = new Set(refusals.map(({ target }) => target));
   const refusedRecipients = new Set(refusals.map(recipientOf));
+  const names = new IntentNames(reports);
   const sameRequests = consecutive(exchanges, (one) =>
     refusedTargets.has(one.target) && refusedRecipients.has(recipientOf(one))
-      ? requestKeyOf(one)
+      ? requestKeyOf(one, names)
       : undefined,
   );
   const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
-    const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;
+    const under = haveSameId(refused, again) ? '' : ' under another request_id';
+    const what = `the same request came again${under} after a ${refused.reply.status}, which is final: correct the request, or stop`;
     return finding(what, [refused, again]);
   });
   return { exercised: refusals.length, findings };
 }
 
-/** Equal for requests that say the same, however their JSON is written. */
-function requestKeyOf({ caller, method, target, headers, fields, body }: ClientExchange): string {
-  const named = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+function haveSameId(one: ClientExchange, other: ClientExchange): boolean {
+  return requestIdOf(one) === requestIdOf(other);
+}
+
+/**
+ * Equal for requests that say the same, however their JSON is written, and under whatever id: but
+ * two that the client's file gives different names are two messages.
+ */
+function requestKeyOf(one: ClientExchange, names: IntentNames): string {
+  const { caller, method, target, headers, fields, body } = one;
+  const id = requestIdOf(one);
+  const intent = id === undefined ? undefined : names.of(one, id);
+  const named =
+    fields &&
+    Object.entries({ ...fields, request_id: intent }).sort(([a], [b]) => (a < b ? -1 : 1));
   const said = named === undefined ? body : JSON.stringify(named);
   const { name, credential } = caller;
   return [name, credential, method, target, headers['content-type'], said].join('\n');

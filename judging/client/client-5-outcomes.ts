@@ -61,7 +61,23 @@ function sendsOnce({ intents, reads, unclear }: ClientRecord): Judgement {
       return finding(what, accepted);
     },
   );
-  return { ...judgedSends, notices };
+  return { ...judgedSends, notices: [...notices, ...idleRepeats(judged, reads)] };
+}
+
+/** Sends under the id of a message that the client has read as failed: nothing is sent by them. */
+function idleRepeats(
+  judged: readonly (readonly ClientExchange[])[],
+  reads: readonly ClientExchange[],
+): Notice[] {
+  const failed = new FailedReads(reads.filter((read) => statusIn(read) === 'failed'));
+  const isIdle = (send: ClientExchange) =>
+    send.reply.status === 200 && send.lacksBody !== true && failed.wereSeen(send, send);
+  const what =
+    'the client had read this message as failed, and a send under its request_id is answered with it for 24 h: to send again, give a new id';
+  return judged.flatMap((attempts) => {
+    const idle = attempts.filter(isIdle);
+    return idle.length === 0 ? [] : [{ what, exchanges: idle }];
+  });
 }
 
 /** The reads that showed the client a failed message, which it may send again. */
@@ -208,7 +224,7 @@ function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, ClientEx
     ? 'failed (unknown is for a reply that it did not see)'
     : 'failed or unknown';
   return finding(
-    `the message was given up after ${replyText(last)}${twiceText(last, similar)}: retry it under the same request_id, or report it as ${report} ` +
+    `the message was given up after ${replyText(last)}${twiceText(intent, similar)}: retry it under the same request_id, or report it as ${report} ` +
       'in a line of its own: --intents FILE, SMSTWIN_INTENTS, the control port or toPassReferee({ intents })',
     [last],
   );
@@ -223,8 +239,14 @@ function replyText({ isSeen, isGarbled, reply }: ClientExchange): string {
 }
 
 /** Says that a later send to the same recipient may be the same message; empty if none may. */
-function twiceText(last: ClientExchange, similar: ClientExchange | undefined): string {
-  if (!mayBeAccepted(last) || similar === undefined || similar.number <= last.number) return '';
-  const accepted = isAcceptedOrReplayed(last) ? 'it was accepted' : 'it may have been accepted';
-  return `; ${accepted}, and exchange ${similar.number} is a similar send to the same recipient: if both are one message, it was sent twice`;
+function twiceText(intent: Intent, similar: ClientExchange | undefined): string {
+  if (similar === undefined || similar.number <= lastAttempt(intent).number) return '';
+  const isSimilar = `exchange ${similar.number} is a similar send to the same recipient: if both are one message,`;
+  // A refusal does not show what became of an earlier attempt.
+  const { attempts } = intent;
+  if (!attempts.some(mayBeAccepted)) return `; ${isSimilar} give both ids one name`;
+  const accepted = attempts.some(isAcceptedOrReplayed)
+    ? 'it was accepted'
+    : 'it may have been accepted';
+  return `; ${accepted}, and ${isSimilar} it was sent twice`;
 }

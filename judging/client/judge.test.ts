@@ -285,6 +285,36 @@ test('CLIENT-7 a day after a seen acceptance the same id and message are a new i
   expect(verdicts(told).broken).toEqual([]);
 });
 
+test.each([
+  [403, 'Hello', 403, ['CLIENT-8']],
+  [403, 'Bye', 403, []],
+  // The id may have been what was wrong.
+  [400, 'Hello', 202, ['CLIENT-15']],
+  [400, 'Hello', 429, ['CLIENT-9', 'CLIENT-15']],
+])(
+  'CLIENT-8 after a %i, %s under a new id that is answered %i breaks %j',
+  (status, message, answer, broken) => {
+    const again = send(9_000, { id: 'b', message, status: answer });
+    expect(verdicts([send(0, { id: 'a', status }), again]).broken).toEqual(broken);
+  },
+);
+
+test.each([
+  ['one', ['CLIENT-8']],
+  ['two', []],
+])(
+  'CLIENT-8 two ids that are refused alike, of the intents one and %s, break %j',
+  (other, broken) => {
+    const line = { to: '+12025550123', from: '+12025550101', message: 'Hello' };
+    const reports = latestByIntent([
+      { ...line, intent: 'one', request_id: 'a', reported: 'failed' },
+      { ...line, intent: other, request_id: 'b', reported: 'failed' },
+    ]);
+    const lines = [send(0, { id: 'a', status: 403 }), send(9_000, { id: 'b', status: 403 })];
+    expect(verdicts(lines, { reports }).broken).toEqual(broken);
+  },
+);
+
 test('CLIENT-8 what was put right is not a repetition', () => {
   const refused = send(0, { id: 'a', status: 403 });
   expect(verdicts([refused, send(9_000, { id: 'a' })]).broken).toEqual([]);
@@ -1077,6 +1107,60 @@ test('CLIENT-9 a garbled reply is called so', () => {
   const { rules } = verdicts([garbled]).report;
   const [finding] = rules.find(({ id }) => id === 'CLIENT-9')?.findings ?? [];
   expect(finding?.what).toContain('given up after a reply whose body was garbled');
+});
+
+test.each([
+  ['order-é', 'order-é'.normalize('NFD')],
+  ['order-1', 'order-1 '],
+])('CLIENT-3 ids that only look the same are said to: %s and %s', (id, other) => {
+  const lines = [send(0, { id, status: 503 }), send(5_000, { id: other })];
+  const [finding] = verdicts(lines).of('CLIENT-3').findings;
+  expect(finding?.what).toContain(`instead of ${id}, which only looks the same: keep`);
+});
+
+test('a send under the id of a message that was read as failed sends nothing, which a notice says', () => {
+  const first = send(0, { id: 'a', messageId: 'm-1' });
+  const again = send(60_000, { id: 'a', messageId: 'm-1', status: 200 });
+  const noticesAfter = (shows: string) =>
+    verdicts([first, get(30_000, 'read', { shows }), again]).report.notices;
+  expect(noticesAfter('failed')).toMatchObject([
+    { what: expect.stringContaining('to send again, give a new id'), exchanges: [{ number: 3 }] },
+  ]);
+  expect(noticesAfter('sent')).toEqual([]);
+  const bare = { ...again, lacksBody: true };
+  const read = get(30_000, 'read', { shows: 'failed' });
+  expect(verdicts([first, read, bare]).report.notices).toEqual([]);
+});
+
+test.each([
+  [{ lost: true }, 'it was accepted, and exchange 3'],
+  [{ status: 503 }, 'it may have been accepted, and exchange 3'],
+] as const)(
+  'CLIENT-9 a 429 does not show what became of the attempt %j before it',
+  (first, text) => {
+    const refused = send(5_000, { id: 'a', status: 429, after: 5 });
+    const lines = [
+      send(0, { id: 'a', ...first }),
+      refused,
+      send(10_000, { id: 'b', message: 'Bye' }),
+    ];
+    expect(verdicts(lines).what('CLIENT-9')[0]).toContain(text);
+  },
+);
+
+test('CLIENT-9 a message that takes the place of a refused one is named, with what joins the two', () => {
+  const refused = send(0, { id: 'a', message: 'Code 1', status: 429, after: 5 });
+  const code = { id: 'b', message: 'Code 2' };
+  const [finding] = verdicts([refused, send(6_000, code)]).of('CLIENT-9').findings;
+  expect(finding?.what).toContain(
+    'exchange 2 is a similar send to the same recipient: if both are one message, give both ids one name',
+  );
+  const line = { intent: 'code', to: '+12025550123', from: '+12025550101' };
+  const reports = latestByIntent([
+    { ...line, message: 'Code 1', request_id: 'a' },
+    { ...line, message: 'Code 2', request_id: 'b', reported: 'accepted' },
+  ]);
+  expect(verdicts([refused, send(6_000, code)], { reports }).broken).toEqual([]);
 });
 
 test('a time in another spelling is the same time: CLIENT-6 and CLIENT-3', () => {

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { pageClients, verdictsOn } from './double-sends.ts';
 
-test.concurrent.each(['with-axios.mjs', 'with_requests.py'])(
+test.concurrent.each(['with-axios.mjs', 'with_requests.py', 'send.sh'])(
   '%s sends twice as it is printed, and once with a request_id',
   async (name) => {
     const client = pageClients.find(({ file }) => file === name);
@@ -25,6 +25,7 @@ test('the page has a client of each library', () => {
     'with_requests.py',
     'with_httpx.py',
     'send.go',
+    'send.sh',
     'Send.java',
     'SendByHttpClient.java',
   ]);

@@ -359,3 +359,129 @@ test('the wait of a client is measured also if it retries at another endpoint un
   const learned = await learn((...run) => runInProcess(options, ...run), { faults: ['throttle'] });
   expect(isProblem(learned) ? learned.line : learned.throttleWaits).toEqual([60, 7]);
 });
+
+/** Sends one message, to +12025550123 unless it says otherwise; undefined without a reply. */
+function post({ fetch, baseUrl, apiKey, from }: ClientTools, message: object) {
+  return fetch(`${baseUrl}/api/v1/sms/send/`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ to: '+12025550123', from, request_id: crypto.randomUUID(), ...message }),
+  }).catch(() => undefined);
+}
+
+const seconds = (count: number) =>
+  new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), count * 1_000));
+
+async function causesOf(
+  client: (tools: ClientTools) => Promise<unknown>,
+  ...tried: readonly FaultName[]
+) {
+  const { findings } = await explore({ client, faults: tried, depth: 1 });
+  return findings.map(({ cause }) => cause);
+}
+
+test('who gets a message under a fault alone is named, unless a line of the file means it', async () => {
+  const copying = (isMeant: boolean) => async (tools: ClientTools) => {
+    const line = { from: tools.from, message: 'Pump down' };
+    const [duty, deputy] = [
+      { ...line, intent: 'duty', to: '+12025550123', request_id: 'duty' },
+      { ...line, intent: 'deputy', to: '+12025550188', request_id: 'deputy' },
+    ];
+    const { intent: _, ...first } = duty;
+    const isAccepted = (await post(tools, first))?.status === 202;
+    if (isMeant) tools.intent({ ...duty, reported: isAccepted ? 'accepted' : 'failed' });
+    if (isAccepted) return;
+    const { intent: _name, ...second } = deputy;
+    await post(tools, second);
+    if (isMeant) tools.intent({ ...deputy, reported: 'accepted' });
+  };
+  const faults = ['device_inactive'] as const;
+  expect((await explore({ client: copying(true), faults, depth: 1 })).findings).toEqual([]);
+  const { findings } = await explore({ client: copying(false), faults, depth: 1 });
+  expect(findings[0]?.what).toMatch(
+    /^a message went to a recipient who gets none without faults: 1 message to \+12025550188 was accepted, and 0 /,
+  );
+});
+
+test.each([
+  [1, ['CLIENT-1']],
+  [120, []],
+])('a new code after the wait of a 429, but at most %i s, makes %j', async (most, causes) => {
+  const client = async (tools: ClientTools) => {
+    for (;;) {
+      const reply = await post(tools, { message: `Code ${Math.random()}` });
+      if (reply?.status !== 429) return;
+      await seconds(Math.min(most, Number(reply.headers.get('retry-after'))));
+    }
+  };
+  expect(await causesOf(client, 'throttle')).toEqual(causes);
+});
+
+test('a text that is sent twice takes the place of no other that was refused', async () => {
+  const client = async (tools: ClientTools) => {
+    const texts = ['one', 'two'];
+    // A text that differs in each run, beside those that do not.
+    const code = { message: `Code ${Math.random()}`, to: '+12025550124', request_id: 'code' };
+    while (!(await post(tools, code))?.ok) await seconds(120);
+    for (const [index, message] of texts.entries()) {
+      const reply = await post(tools, { message });
+      if (reply?.status !== 429) continue;
+      await seconds(Number(reply.headers.get('retry-after')));
+      // The index has moved on.
+      await post(tools, { message: texts[Math.min(index + 1, 1)] });
+    }
+  };
+  expect(await causesOf(client, 'throttle')).toEqual(['CLIENT-9']);
+});
+
+test('where recipients differ in each run, a message to another one takes no place either', async () => {
+  const client = async (tools: ClientTools) => {
+    let owed = 0;
+    for (const _ of ['first', 'second']) {
+      const to = `+1202555${1_000 + Math.floor(Math.random() * 9_000)}`;
+      const reply = await post(tools, { to, message: `To ${to}` });
+      if (reply?.status === 429) owed++;
+      else if (owed > 0) {
+        owed--;
+        await post(tools, { to, message: `To ${to}` });
+      }
+      await seconds(120);
+    }
+    if (owed > 0) throw new Error('not sent');
+  };
+  expect(await causesOf(client, 'throttle')).toContain('CLIENT-9');
+});
+
+test.each([
+  [{}, 'quota', ['not_accepted']],
+  [{ reported: 'unknown' }, 'quota', ['not_accepted']],
+  [{ reported: 'failed' }, 'quota', []],
+  [{ reported: 'unknown' }, 'lost_request', []],
+] as const)('a file with %j excuses %s with %j', async (report, fault, causes) => {
+  const client = async (tools: ClientTools) => {
+    for (const to of ['+12025550123', '+12025550124']) {
+      const line = { to, from: tools.from, message: 'Hello', request_id: to };
+      const reply = await Promise.race([post(tools, line), seconds(10)]);
+      tools.intent({ ...line, intent: to, ...(reply?.ok ? { reported: 'accepted' } : report) });
+    }
+  };
+  expect(await causesOf(client, fault)).toEqual(causes);
+});
+
+test('a refusal whose body is garbled is one all the same', async () => {
+  const client = async (tools: ClientTools) => {
+    const texts = ['x'.repeat(1_601), 'first half', 'second half'];
+    for (const message of texts) {
+      const reply = await post(tools, { message });
+      const isWhole = await reply?.json().catch(() => undefined);
+      if (reply?.ok && isWhole === undefined) throw new Error('garbled');
+    }
+  };
+  const { findings } = await explore({
+    client,
+    faults: ['malformed'],
+    depth: 1,
+    clientMayFail: true,
+  });
+  expect(findings).toEqual([]);
+});
