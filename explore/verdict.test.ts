@@ -34,7 +34,12 @@ test.each([
     reports: undefined,
     endsUndelivered: () => false,
   } as const;
-  const expected = { accepted: undefined, total: wanted, equalMessages: new Map() };
+  const expected = {
+    accepted: undefined,
+    total: wanted,
+    texts: new Map(),
+    equalMessages: new Map(),
+  };
   const { failures } = runOf(run, [], expected, { mayFail: false });
   expect(failures.map(({ what }) => what.split(';')[0])).toContain(text);
 });
