@@ -89,8 +89,13 @@ const readersHeaders: readonly Readonly<Record<string, string>>[] = [
     accept: 'application/json, text/plain, */*',
     'accept-language': 'de-DE,de;q=0.9,en;q=0.8',
     'x-requested-with': 'XMLHttpRequest',
+    origin: 'https://app.example.com',
   },
-  { 'user-agent': 'python-requests/2.32.3', 'content-type': 'application/json' },
+  {
+    'user-agent': 'python-requests/2.32.3',
+    'content-type': 'application/json',
+    'accept-encoding': 'gzip',
+  },
   { 'if-none-match': '"another body"' },
   { 'if-modified-since': 'Sat, 01 Jan 2000 00:00:00 GMT' },
 ];

@@ -18,7 +18,7 @@ import {
 import { Findings, type Trace } from '#judging/service/judge.ts';
 import { validityOf } from '#judging/service/validity.ts';
 import { bearerHeader, RecipientBlocked, SendsExhausted, wallClock } from '../target/client.ts';
-import { isBroken } from '../target/connections.ts';
+import { isBroken, timedOut } from '../target/connections.ts';
 import { ControlFailed } from '../target/control-port.ts';
 import { type Need, type Target, whyMissing } from '../target/target.ts';
 import type { AnyCase, Case, Observation, Seen } from './case.ts';
@@ -99,8 +99,7 @@ function finalVerdict(anyCase: AnyCase, judgement: Judgement, trial: Trial): Fou
   if (mayFail && unusableReply !== undefined) return brokenBy(unusableReply);
   if (mayFail && silence !== undefined) return silence;
   if (isInterrupted) return { verdict: 'not_exercised', reason: 'the run was interrupted' };
-  // A user who gives flags beyond the usual ones asks for the cases that need them, so such a case
-  // is not silently skipped if the target does not show what it needs.
+  // Flags beyond the usual ones ask for the cases that need them: none is then skipped in silence.
   const isFloodInTime = recordings.some(isFlood) && target.timeoutMs > minuteMs;
   const isAskedForByFlags =
     isFloodInTime ||
@@ -196,30 +195,32 @@ function mayRepeat(exchange: Exchange, trace: Trace): boolean {
   );
 }
 
-/** Sends a request again, by turns with one that is answered. */
+/** Sends a request again, by turns with one that is answered: once if each try takes long. */
 async function askAgain(
   trial: Trial,
   { options, exchange }: UnansweredRequest,
 ): Promise<Found | undefined> {
   const { client, flags, signal, maxSends = Number.POSITIVE_INFINITY } = trial.target;
-  if (isSend(exchange) && client.sends + triesAgain > maxSends) return undefined;
+  const isSlow = exchange.reply.failure === timedOut;
+  const most = isSlow ? 1 : triesAgain;
+  if (isSend(exchange) && client.sends + most > maxSends) return undefined;
   const known = trial.exchanges.find(({ caller }) => caller.key === 'valid');
   const authorization = known?.headers['authorization'];
   const headers = authorization === undefined ? bearerHeader(flags.apiKey) : { authorization };
   const other = { method: 'GET', path: paths.stats, headers, mayRetry: false };
   const isOtherAnswered = async () => (await client.request(other)).status !== 0;
   let { reply } = exchange;
-  let broken = reply.interruptions;
-  for (let tries = 0; tries < triesAgain; tries += 1) {
+  let broken = reply.interruptions + Number(isSlow);
+  for (let tries = 0; tries < most; tries += 1) {
     if (signal.aborted || !(await isOtherAnswered())) return undefined;
     await wallClock.sleep(apartMs, signal).catch(() => {});
     reply = await trial.request({ ...options, mayRetry: false });
-    if (!isBroken(reply)) return undefined;
+    if (isSlow ? reply.failure !== timedOut || reply.isLate : !isBroken(reply)) return undefined;
     broken += 1;
   }
   if (!(await isOtherAnswered())) return undefined;
-  client.hasSeenCrash = true;
-  const why = `none, ${broken} times (${reply.failure}), while ${triesAgain + 1} others were answered`;
+  client.hasSeenCrash ||= !isSlow;
+  const why = `none, ${broken} times (${reply.failure}), while ${most + 1} others were answered`;
   return { verdict: 'failed', expected: 'a reply', actual: why, broken: reply.exchange };
 }
 

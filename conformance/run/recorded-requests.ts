@@ -13,7 +13,7 @@ import {
 } from '#judging/evidence/reply.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { bearerHeader } from '../target/client.ts';
-import { isBroken, noReply } from '../target/connections.ts';
+import { isBroken, noReply, timedOut } from '../target/connections.ts';
 import { type Target, tooLong } from '../target/target.ts';
 import type { Bucket, Spends } from './budget.ts';
 
@@ -27,7 +27,7 @@ const waitMarginMs = 50;
 /** The case needs a wait that `--timeout` does not cover. */
 export class OutOfTime extends Lacking {}
 
-/** A request of which each try broke the connection. */
+/** A request of which each try broke the connection, or that had no reply in time. */
 export interface UnansweredRequest {
   readonly options: RequestOptions;
   readonly exchange: Exchange;
@@ -44,7 +44,7 @@ export class RecordedRequests {
   readonly #waitsOut: Spends;
   /** How often a connection broke and the request was retried. */
   interruptions = 0;
-  /** Requests of which each try broke the connection. */
+  /** Requests without a reply. */
   readonly unanswered: UnansweredRequest[] = [];
   /** The first reply that exceeded a bound of the client. */
   unusableReply: Reply | undefined;
@@ -116,7 +116,7 @@ export class RecordedRequests {
     this.target.log.push(exchange);
     if (!this.hasControl) this.#noteSpending(exchange);
     this.interruptions += reply.interruptions;
-    if (isBroken(reply)) this.unanswered.push({ options, exchange });
+    if (isBroken(reply) || reply.failure === timedOut) this.unanswered.push({ options, exchange });
     if (reply.isUnusable === true) this.unusableReply ??= reply;
     return reply;
   }

@@ -2,10 +2,12 @@
 import { expect, test } from 'vitest';
 import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { isRead } from '../defects/call.ts';
+import { wrongSimulation } from '../defects/catalogue.ts';
 import { describing } from '../defects/combinators.ts';
 import { losingHoldsAfter } from '../defects/holds.ts';
 import { externalNeverPickedUp } from '../defects/lifecycles.ts';
 import { type Planted, WrongSimulation } from '../defects/planted.ts';
+import { lockingRefusedIds } from '../defects/replays.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { type FlagsWorldPlan, runWithFlags, testRate } from './flags-world.ts';
 
@@ -45,4 +47,25 @@ test.concurrent('RES reads of messages from the other sends are compared with wh
   const { results, out } = await runWithFlags(patterns, planting(wrong));
   const rules = ['RES-2', 'RES-4', 'RES-6'];
   expect(failed(results), out).toEqual(rules.map((rule) => `${rule}/every-body-of-the-run`));
+});
+
+test.concurrent.each([
+  // Another case uses up what the defect lets pass.
+  ['ERR-1', 'quota-plus-one', 'SEND-4/refused-is-no-original'],
+  ['AUTH-3', 'revoked-key-works-once', 'AUTH-6/revoked-key'],
+] as const)(
+  '%s a refusal that %s leaves out once is seen at the end',
+  async (rule, name, first) => {
+    const everyReply = `${rule}/every-body-of-the-run`;
+    const plan = { rate: testRate / 2, simulation: wrongSimulation(name) };
+    const { results, out } = await runWithFlags([first, everyReply], plan);
+    expect(failed(results), out).toEqual([everyReply]);
+  },
+);
+
+test.concurrent('SEND-4 a request_id that is not answered after its refusal is a failure', async () => {
+  const patterns = ['SEND-4/refused-is-no-original', '--reply-timeout', '1s'];
+  const { results, out } = await runWithFlags(patterns, planting(lockingRefusedIds));
+  expect(failed(results), out).toEqual(['SEND-4/refused-is-no-original']);
+  expect(out).toContain('actual none, 2 times (timed out)');
 });
