@@ -156,6 +156,14 @@ export function readAgainIn(t: Trial): readonly Exchange[] {
   );
 }
 
+/** The held sends whose messages were still queued long after their time, and passed by later ones. */
+export function passedHolds(t: Trial): readonly Exchange[] {
+  const trace = { ...t.trace(), exchanges: sinceLastBreak(t) };
+  return historiesIn({ exchanges: trace.exchanges })
+    .filter((one) => isMessageSend(one.start) && mayBeHeld(one.start) && isPassedBy(trace, one))
+    .map(({ start }) => start);
+}
+
 /** The sends whose messages were seen to be picked up in time, or passed by later ones of their SIM. */
 function sendsOfMovingQueue(t: Trial): readonly Exchange[] {
   const trace = { ...t.trace(), exchanges: sinceLastBreak(t) };

@@ -101,7 +101,7 @@ function skipUnlessDeviceIsFree(trace: Trace, history: History): void {
 }
 
 /** This many messages of its SIM, sent later and picked up earlier, show that a message is stuck. */
-const fewestPassing = 5;
+export const fewestPassing = 5;
 
 /**
  * True if the device had the time to pick up an overdue message, however few it takes at a poll

@@ -69,3 +69,16 @@ test.concurrent('SEND-4 a request_id that is not answered after its refusal is a
   expect(failed(results), out).toEqual(['SEND-4/refused-is-no-original']);
   expect(out).toContain('actual none, 2 times (timed out)');
 });
+
+test.concurrent('SEND-7 a hold that ends minutes late is seen at the end, by later messages', async () => {
+  const plan = { rate: testRate / 2, simulation: wrongSimulation('send-at-late') };
+  const { results, out } = await runWithFlags([], plan);
+  expect(failed(results), out).toContain('SEND-7/every-message-of-the-run');
+});
+
+test.concurrent('SEND-7 a hold that ends forty seconds late is passed by messages sent for that', async () => {
+  const plan = { rate: testRate / 2, simulation: wrongSimulation('send-at-forty-seconds-late') };
+  const patterns = ['SEND-3/any-text', 'SEND-7/holds-twelve-seconds'];
+  const { results, out } = await runWithFlags(patterns, plan);
+  expect(failed(results), out).toEqual(['SEND-7/holds-twelve-seconds']);
+});
