@@ -19,6 +19,8 @@ import { tooLongMessage, twoSegments } from './similar-values.ts';
 const onePollSeconds = 22;
 /** Pauses in real time: soon after a hold began, and after a poll. */
 const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
+/** With these pauses, longer than any pickup takes. */
+const lateAfterMs = 6 * secondMs;
 const yearMs = 365 * dayMs;
 /** The most messages whose hold has ended that are read once more at the end of a run. */
 const mostDue = 20;
@@ -217,7 +219,8 @@ export const send7Cases: readonly Case[] = [
     spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
       'messages held for an hour by each send endpoint, and under `from_number` by another key for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour, and to the 59th second of the minute; then a poll for tasks, a replay and an immediate message',
-    demands: 'all of them are still held after a poll of the device',
+    demands:
+      'all of them are still held after a poll of the device, which picks up the immediate one',
     steps: async (t, account) => {
       const fields = { send_at: isoTime(t.now() + hourMs), request_id: t.requestId() };
       const heldIds = await holdMessages(t, account, fields);
@@ -231,12 +234,17 @@ export const send7Cases: readonly Case[] = [
       if (account.sims.length > 0) await t.poll(account);
       await readAll();
       await t.send(account, fields);
-      await t.mustSend(account);
+      const immediate = await t.mustSend(account);
       const pollMs = pollIntervalMs(t);
       for (const pauseMs of t.hasControl ? [pollMs, pollMs] : realPausesMs) {
         await t.advance(pauseMs);
         await readAll();
       }
+      // A held message must not keep back what comes after it.
+      const { json } = await t.read(account, immediate.messageId);
+      if (t.hasControl || Object(json).status !== 'queued') return;
+      await t.advance(lateAfterMs);
+      await t.read(account, immediate.messageId);
     },
   }),
 ];

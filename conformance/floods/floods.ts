@@ -93,7 +93,10 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
   // Each flood sees what the previous one left of its bucket.
   let burst = await t.inTurn('flood', () => floodOnce(t, account, bucket));
   if (burst.hadTooFew && canWait) burst = (await floodAgain(t, account, bucket)) ?? burst;
-  const wait = await waitOut(t, burst.callSame, { bucket, ...burst });
+  const [wait] = await Promise.all([
+    waitOut(t, burst.callSame, { bucket, ...burst }),
+    bucket === 'send' && !t.hasControl && readUntilPickedUp(t, burst),
+  ]);
   // Only of `send` is the refill observed (`isWhole`).
   const refill = wait && refillOf(burst.first.reply, burst.earlierAt, wait);
   if (bucket === 'send' && refill === 'sliding_counter') t.target.ledger.noteSlidingCounter();
@@ -105,6 +108,24 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
     await flood(times, burst.callNext, burst.knowsAll ? 1 : times);
   }
   return { ...burst, wait };
+}
+
+/** The last messages of a flood that are read until they are picked up, and for how long. */
+const readToPickup = { most: 8, forMs: 27_000, everyMs: 1_000 };
+
+/**
+ * Reads some messages of a flood until they are picked up: a message that was sent long before, and
+ * is queued at the end of the run, was then passed by.
+ */
+async function readUntilPickedUp(t: Trial, { account, replies }: Burst): Promise<void> {
+  const endMs = t.now() + readToPickup.forMs;
+  const accepted = replies.filter(({ status }) => status === 202);
+  let queued = accepted.slice(-readToPickup.most).map(({ json }) => Object(json).message_id);
+  while (queued.length > 0 && t.now() < endMs) {
+    const reads = await flood(queued.length, (index) => t.read(account, String(queued[index])));
+    queued = queued.filter((_, index) => Object(reads[index]?.json).status === 'queued');
+    await t.pause(readToPickup.everyMs, 'the next status of messages');
+  }
 }
 
 /**

@@ -115,12 +115,16 @@ export function isPassedBy(trace: Trace, history: History): boolean {
   // A control port changes SIMs, and how their devices poll.
   const lateAt = latestPickupAt(trace, history);
   if (hasExactTimes || lastQueuedAt(history) <= lateAt) return false;
-  const marks = [messageId, verify.textOf(start.fields?.['message'])];
+  const histories = historiesIn({ exchanges: log });
+  // Many messages have one text, so it marks a message only where tasks show no ids.
+  const ids = histories.map((one) => one.messageId);
+  const showsIds = tasksIn(log).some(({ reply }) => hasText(reply.json, ids));
+  const marks = showsIds ? [messageId] : [messageId, verify.textOf(start.fields?.['message'])];
   const mayHandOut = ({ endpoint, reply }: Exchange) =>
     endpoint === 'tasks' && (reply.interruptions > 0 || hasText(reply.json, marks));
   if (log.some(mayHandOut)) return false;
   const device = deviceOf(history);
-  const passing = historiesIn({ exchanges: log }).filter((other) => {
+  const passing = histories.filter((other) => {
     const until = pickupOf(other)?.until ?? Number.POSITIVE_INFINITY;
     const isLater = other.start.sentAt > lateAt && until < lastQueuedAt(history);
     return isLater && deviceOf(other) === device;
@@ -154,8 +158,10 @@ function hasText(json: unknown, texts: readonly string[]): boolean {
 function isOvertaken(trace: Trace, history: History): boolean {
   const fromMs = history.start.sentAt - minuteMs;
   const others = historiesIn({ exchanges: trace.log.filter(({ sentAt }) => sentAt >= fromMs) });
+  const device = deviceOf(history);
   return others.some((other) => {
-    const pickup = other.messageId === history.messageId ? undefined : pickupOf(other);
+    const isOther = other.messageId !== history.messageId && deviceOf(other) === device;
+    const pickup = isOther ? pickupOf(other) : undefined;
     return pickup !== undefined && pickup.after >= latestPickupAt(trace, history);
   });
 }

@@ -5,7 +5,7 @@ import { isRead } from '../defects/call.ts';
 import { wrongSimulation } from '../defects/catalogue.ts';
 import { describing } from '../defects/combinators.ts';
 import { losingHoldsAfter } from '../defects/holds.ts';
-import { externalNeverPickedUp } from '../defects/lifecycles.ts';
+import { externalNeverPickedUp, leavingSome } from '../defects/lifecycles.ts';
 import { type Planted, WrongSimulation } from '../defects/planted.ts';
 import { lockingRefusedIds } from '../defects/replays.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
@@ -81,4 +81,9 @@ test.concurrent('SEND-7 a hold that ends forty seconds late is passed by message
   const patterns = ['SEND-3/any-text', 'SEND-7/holds-twelve-seconds'];
   const { results, out } = await runWithFlags(patterns, plan);
   expect(failed(results), out).toEqual(['SEND-7/holds-twelve-seconds']);
+});
+
+test.concurrent('SVC-3 one message in 13 that is never picked up is seen at the end', async () => {
+  const { results, out } = await runWithFlags([], planting(leavingSome));
+  expect(failed(results), out).toContain('SVC-3/every-message-of-the-run');
 });
