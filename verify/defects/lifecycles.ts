@@ -103,6 +103,14 @@ export const leavingSome = withLifecycle((lifecycle) => {
   lifecycle.mayStep = ({ status, arrival }) => status !== 'queued' || arrival % 13 !== 12;
 });
 
+/** A send answers when its device has the message, a little later. Only many sends show it. */
+export const answeringAfterPickup = replying((exchange) => {
+  const message = messageOf(exchange);
+  if (message === undefined || message.sendAtMs > 0) return exchange.reply;
+  exchange.simulation.deviceActors.progress(message);
+  return { ...exchange.reply, delivery: { delayMs: 300 } };
+}, isAccepted);
+
 /** A held message keeps back what its SIM queues after it. */
 const blockingBehindHolds = withLifecycle((lifecycle, { clock, world }) => {
   lifecycle.mayStep = ({ status, device, arrival }) =>

@@ -5,7 +5,7 @@ import { isRead } from '../defects/call.ts';
 import { wrongSimulation } from '../defects/catalogue.ts';
 import { describing } from '../defects/combinators.ts';
 import { losingHoldsAfter } from '../defects/holds.ts';
-import { externalNeverPickedUp, leavingSome } from '../defects/lifecycles.ts';
+import { answeringAfterPickup, externalNeverPickedUp, leavingSome } from '../defects/lifecycles.ts';
 import { type Planted, WrongSimulation } from '../defects/planted.ts';
 import { lockingRefusedIds } from '../defects/replays.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
@@ -86,4 +86,9 @@ test.concurrent('SEND-7 a hold that ends forty seconds late is passed by message
 test.concurrent('SVC-3 one message in 13 that is never picked up is seen at the end', async () => {
   const { results, out } = await runWithFlags([], planting(leavingSome));
   expect(failed(results), out).toContain('SVC-3/every-message-of-the-run');
+});
+
+test.concurrent('SVC-2 sends that wait for the pickup are seen beside those of held messages', async () => {
+  const { results, out } = await runWithFlags([], planting(answeringAfterPickup));
+  expect(failed(results), out).toContain('SVC-2/every-body-of-the-run');
 });
