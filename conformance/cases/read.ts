@@ -101,7 +101,7 @@ const readersHeaders: readonly Readonly<Record<string, string>>[] = [
 ];
 
 /** Reads are free (READ-3), so the messages of a usual run are all read again. */
-const readsAtTheEnd = 500;
+const readsAtTheEnd = 1_000;
 /** A slow target gets fewer of these reads. */
 const longestReadingMs = 20 * secondMs;
 

@@ -6,6 +6,7 @@
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { isMessageSend, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { holdEndOf, mayBeHeld } from '#judging/service/validity.ts';
@@ -19,8 +20,9 @@ import { tooLongMessage, twoSegments } from './similar-values.ts';
 const onePollSeconds = 22;
 /** Pauses in real time: soon after a hold began, and after a poll. */
 const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
-/** With these pauses, longer than any pickup takes. */
-const lateAfterMs = 6 * secondMs;
+/** With these pauses, longer than any pickup takes, also that of a message held for `soonMs`. */
+const lateAfterMs = 12 * secondMs;
+const soonMs = 5 * secondMs;
 const yearMs = 365 * dayMs;
 /** The most messages whose hold has ended that are read once more at the end of a run. */
 const mostDue = 20;
@@ -214,15 +216,17 @@ export const send7Cases: readonly Case[] = [
       await t.read(account, messageId);
     },
   }),
-  about('SEND-7/nothing-ends-a-hold', ['sender'], 10, {
+  about('SEND-7/nothing-ends-a-hold', ['sender'], 11, {
     waitSeconds: onePollSeconds + leastHoldMs / secondMs,
     spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
-      'messages held for an hour by each send endpoint, and under `from_number` by another key for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour, and to the 59th second of the minute; then a poll for tasks, a replay and an immediate message',
-    demands:
-      'all of them are still held after a poll of the device, which picks up the immediate one',
+      'messages held for an hour by each send endpoint, and under `from_number` by another key for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour, to the 59th second of the minute, and one before them for five seconds; then a poll for tasks, a replay and an immediate message',
+    demands: 'the long ones are still held after a poll of the device, which picks up the others',
     steps: async (t, account) => {
       const fields = { send_at: isoTime(t.now() + hourMs), request_id: t.requestId() };
+      // Each of the later holds might take the place of one that ends earlier.
+      const soon = isoTime(t.now() + t.ahead.most + soonMs);
+      const dueIds = t.hasControl ? [] : idsIn([await t.send(account, { send_at: soon })]);
       const heldIds = await holdMessages(t, account, fields);
       // With a control port, `holds-to-the-second` tests it.
       const last = t.hasControl ? undefined : await lastSecondOfMinute(t);
@@ -234,17 +238,21 @@ export const send7Cases: readonly Case[] = [
       if (account.sims.length > 0) await t.poll(account);
       await readAll();
       await t.send(account, fields);
-      const immediate = await t.mustSend(account);
+      dueIds.push((await t.mustSend(account)).messageId);
       const pollMs = pollIntervalMs(t);
       for (const pauseMs of t.hasControl ? [pollMs, pollMs] : realPausesMs) {
         await t.advance(pauseMs);
         await readAll();
       }
       // A held message must not keep back what comes after it.
-      const { json } = await t.read(account, immediate.messageId);
-      if (t.hasControl || Object(json).status !== 'queued') return;
+      const readDue = async () => {
+        const replies: Reply[] = [];
+        for (const id of dueIds) replies.push(await t.read(account, id));
+        return replies.some(({ json }) => Object(json).status === 'queued');
+      };
+      if (!(await readDue()) || t.hasControl) return;
       await t.advance(lateAfterMs);
-      await t.read(account, immediate.messageId);
+      await readDue();
     },
   }),
 ];
@@ -287,6 +295,11 @@ async function holdMessages(
   const spellings = [`${digitsOf(now + hourMs)}+00:00`, isoTime(now + hourMs).toLowerCase()];
   for (const spelling of spellings)
     replies.push(await t.send(account, { send_at: spelling, message: twoSegments }));
+  return idsIn(replies);
+}
+
+/** The ids of the messages that these replies accept. */
+function idsIn(replies: readonly Reply[]): string[] {
   const accepted = replies.filter(({ status }) => status === 202);
   return accepted.map(({ json }) => textOf(Object(json).message_id));
 }

@@ -204,10 +204,8 @@ function hasText(json: unknown, texts: readonly string[]): boolean {
 function isOvertaken(trace: Trace, history: History): boolean {
   const fromMs = history.start.sentAt - minuteMs;
   const others = historiesIn({ exchanges: trace.log.filter(({ sentAt }) => sentAt >= fromMs) });
-  const device = deviceOf(history);
   return others.some((other) => {
-    const isOther = other.messageId !== history.messageId && deviceOf(other) === device;
-    const pickup = isOther ? pickupOf(other) : undefined;
+    const pickup = other.messageId === history.messageId ? undefined : pickupOf(other);
     return pickup !== undefined && pickup.after >= latestPickupAt(trace, history);
   });
 }
