@@ -5,7 +5,7 @@
  * request well before the others, so that the kind of refill shows (`limiterRefill`). Directly
  * after the flood, while the bucket is empty, it sends what an empty bucket must not affect.
  */
-import { messageMaxCharacters } from '#contract/limits.ts';
+import { documentedLimits, messageMaxCharacters } from '#contract/limits.ts';
 import { hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { longestReachMs } from '#judging/limiter/models.ts';
@@ -60,11 +60,11 @@ const plannedForWait = 3;
 const plannedSeconds = 66;
 
 /**
- * The indices of invalid sends: an error must give back nothing that was spent before it. Two of
- * them, because one would make a limit that is wrong by one look right, by its token.
+ * The places of invalid sends in each flood: an error must give back nothing that was spent before
+ * it. Two of them, because one would make a limit that is wrong by one look right, by its token.
  */
-const invalidIndices: readonly number[] = [60, 61];
-const isInvalid = (index: number) => invalidIndices.includes(index);
+const invalidPlaces: readonly number[] = [60, 61];
+const isInvalid = (index: number) => invalidPlaces.includes(index % documentedLimits.send);
 
 export const floodOf: Readonly<Record<Bucket, Recording<Flood>>> = {
   send: recordingOf('send', ['sender']),
