@@ -67,7 +67,7 @@ const judgedStatuses: Partial<Record<RuleId, readonly number[]>> = {
   'SEND-5': [400, 500],
   // Each new message has an id of its own; whether a send must be accepted is judged elsewhere.
   'SEND-3': [202],
-  // Of a broken connection, and of a message that is lost, other rules speak.
+  // Other rules judge a broken connection and a lost message.
   'SVC-2': [200, 202],
   // Not what a server in front of the service may answer by itself.
   'SVC-4': [200, 202, 401, 402, 403, 429],
