@@ -89,14 +89,19 @@ const readersHeaders: readonly Readonly<Record<string, string>>[] = [
     accept: 'application/json, text/plain, */*',
     'accept-language': 'de-DE,de;q=0.9,en;q=0.8',
     'x-requested-with': 'XMLHttpRequest',
+    origin: 'https://app.example.com',
   },
-  { 'user-agent': 'python-requests/2.32.3', 'content-type': 'application/json' },
+  {
+    'user-agent': 'python-requests/2.32.3',
+    'content-type': 'application/json',
+    'accept-encoding': 'gzip',
+  },
   { 'if-none-match': '"another body"' },
   { 'if-modified-since': 'Sat, 01 Jan 2000 00:00:00 GMT' },
 ];
 
 /** Reads are free (READ-3), so the messages of a usual run are all read again. */
-const readsAtTheEnd = 500;
+const readsAtTheEnd = 1_000;
 /** A slow target gets fewer of these reads. */
 const longestReadingMs = 20 * secondMs;
 
@@ -149,6 +154,14 @@ export function readAgainIn(t: Trial): readonly Exchange[] {
   return sinceLastBreak(t).filter(
     (one) => isSend(one) && isAccepted(one) && found.has(messageIdOf(one)),
   );
+}
+
+/** The held sends whose messages were still queued long after their time, and passed by later ones. */
+export function passedHolds(t: Trial): readonly Exchange[] {
+  const trace = { ...t.trace(), exchanges: sinceLastBreak(t) };
+  return historiesIn({ exchanges: trace.exchanges })
+    .filter((one) => isMessageSend(one.start) && mayBeHeld(one.start) && isPassedBy(trace, one))
+    .map(({ start }) => start);
 }
 
 /** The sends whose messages were seen to be picked up in time, or passed by later ones of their SIM. */

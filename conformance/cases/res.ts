@@ -16,6 +16,7 @@ import {
   unknownId,
 } from '../run/trial.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
+import type { Need } from '../target/target.ts';
 import { getStatsWithAndWithoutKey, readPaths } from './auth.ts';
 import { lastReads } from './read.ts';
 import { idOfDigits, statedMaxLength } from './send-4-ids.ts';
@@ -23,8 +24,11 @@ import { refusedSends } from './send-refusals.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
 const longIdLength = 100;
-/** Prefers HTML, and takes anything. */
-const ofBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+/** Prefers HTML, and takes anything, also compressed. */
+const ofBrowser = {
+  accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'accept-encoding': 'gzip',
+};
 /** At this part of a second, the milliseconds have a leading zero. */
 const earlyMs = 40;
 /** The longest `request_id` to send if the target does not state its own bound. */
@@ -57,15 +61,49 @@ function oneMessageCase(id: `${RuleId}/${string}`, demands: string): Case {
 
 /** The statuses that a rule judges; all of them, where a rule has none. */
 const judgedStatuses: Partial<Record<RuleId, readonly number[]>> = {
+  // A send that another case repeats with another key or endpoint may be a replay.
+  'ERR-1': [202, 402],
   // SEND-5 also judges replays, but of sends at once the log does not show which came first.
   'SEND-5': [400, 500],
   // Each new message has an id of its own; whether a send must be accepted is judged elsewhere.
   'SEND-3': [202],
+  // Other rules judge a broken connection and a lost message.
+  'SVC-2': [200, 202],
   // Not what a server in front of the service may answer by itself.
   'SVC-4': [200, 202, 401, 402, 403, 429],
 };
 
+/** A busy server may refuse a good sender for a moment: only cases judge that. */
+const isOfSenderRule = ({ sender, reply }: Exchange) =>
+  sender?.is !== 'own' || reply.status === 202;
+
+/** The requests that a rule judges; all of them, where a rule has none. */
+const judgedRequests: Partial<Record<RuleId, (exchange: Exchange) => boolean>> = {
+  // Other keys that no service knows differ by their spelling, of which some is open.
+  'AUTH-3': ({ caller: { key }, reply }) =>
+    key === 'revoked' || (key === 'valid' && reply.status === 200),
+  'AUTH-4': isOfSenderRule,
+  'AUTH-5': isOfSenderRule,
+  'ERR-2': isOfSenderRule,
+};
+
+/** What a case needs that judges all replies of a rule, where a message alone is not enough. */
+const needsOfReplies: Partial<Record<RuleId, readonly Need[]>> = {
+  'AUTH-3': ['key'],
+  'AUTH-4': ['sender', 'unknown-from'],
+  'AUTH-5': ['sender', 'foreign-from'],
+  'ERR-1': ['sender', 'exhausted-key'],
+  'ERR-2': ['sender', 'inactive-from'],
+  'RES-6': ['sender', 'device'],
+};
+
 const rulesOfReplies = [
+  // The first use of a key or a number by any case may be the only one that a cache lets pass.
+  'AUTH-3',
+  'AUTH-4',
+  'AUTH-5',
+  'ERR-1',
+  'ERR-2',
   'RES-1',
   'RES-2',
   'RES-3',
@@ -74,22 +112,30 @@ const rulesOfReplies = [
   'RES-6',
   'SEND-3',
   'SEND-5',
+  'SVC-2',
   'SVC-4',
 ] as const;
 
 /** Cases that judge every reply that the run received, so they send nothing. */
 const everyBodyOfTheRun: readonly Case[] = rulesOfReplies.map((rule) =>
-  about(`${rule}/every-body-of-the-run`, rule === 'RES-6' ? ['sender', 'device'] : ['sender'], 0, {
+  about(`${rule}/every-body-of-the-run`, needsOfReplies[rule] ?? ['sender'], 0, {
     isLast: true,
     // A read shows a message whose 202 is open, too.
     ...(rule.startsWith('RES') && { recordings: [lastReads] }),
     sends: 'nothing more: judges the replies of the run that the rule is about',
     demands: `${rule} holds for each of them`,
     steps: async (t) => {
-      const isJudged = ({ reply, endpoint, method }: Exchange) =>
-        endpoint !== undefined &&
-        method === methodOf(endpoint) &&
-        (judgedStatuses[rule]?.includes(reply.status) ?? true);
+      const isJudged = (exchange: Exchange) => {
+        const { reply, endpoint, method } = exchange;
+        return (
+          endpoint !== undefined &&
+          method === methodOf(endpoint) &&
+          (judgedStatuses[rule]?.includes(reply.status) ?? true) &&
+          (judgedRequests[rule]?.(exchange) ?? true) &&
+          // With a control port, a case may move a message on at the instant of its reply.
+          !(rule === 'SVC-2' && t.hasControl && endpoint === 'read')
+        );
+      };
       const known = new Set(t.exchanges);
       t.exchanges.push(...t.target.log.filter((one) => isJudged(one) && !known.has(one)));
       if (t.exchanges.length === 0) t.lack('other cases that send or read a message');

@@ -5,21 +5,27 @@
  */
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
-import { isMessageSend, isSend } from '#judging/evidence/exchange.ts';
+import { isMessageSend, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { holdEndOf, mayBeHeld } from '#judging/service/validity.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { statusEvidence, watched, watchHold } from '../steps/watched-messages.ts';
-import { lastReads, readAgainIn, sinceLastBreak } from './read.ts';
+import { lastReads, passedHolds, readAgainIn, sinceLastBreak } from './read.ts';
 import { tooLongMessage, twoSegments } from './similar-values.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
 const onePollSeconds = 22;
 /** Pauses in real time: soon after a hold began, and after a poll. */
 const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
+/** With these pauses, longer than any pickup takes, also that of a message held for `soonMs`. */
+const lateAfterMs = 12 * secondMs;
+const soonMs = 5 * secondMs;
 const yearMs = 365 * dayMs;
+/** The most messages whose hold has ended that are read once more at the end of a run. */
+const mostDue = 20;
 /** A hold to the end of a minute is at least this long. */
 const leastHoldMs = 15 * secondMs;
 
@@ -159,9 +165,19 @@ export const send7Cases: readonly Case[] = [
   judging('SEND-7/every-message-of-the-run', lastReads, {
     isLast: true,
     sends: 'reads of the held messages of the other cases, at the end of the run',
-    demands: 'none is sending or further whose send_at has not come',
+    demands:
+      'none is sending or further whose send_at has not come; none is queued long after it, while many of its SIM are not that were sent later',
     steps: async (t) => {
-      const held = readAgainIn(t).filter((send) => (holdEndOf(send) ?? 0) > t.now());
+      const sends = readAgainIn(t);
+      const held = sends.filter((send) => (holdEndOf(send) ?? 0) > t.now());
+      const due = sends.filter((send) => (holdEndOf(send) ?? Number.POSITIVE_INFINITY) < t.now());
+      // Once more, after all those that show that their device picks up messages.
+      for (const send of due.slice(-mostDue)) {
+        const { authorization = '' } = send.headers;
+        const path = paths.read(messageIdOf(send));
+        await t.request({ method: 'GET', path, headers: { authorization } });
+      }
+      held.push(...passedHolds(t));
       if (held.length === 0) t.lack('another case whose message is still held');
       // Show which of the other endpoints know send_at (`supportsSendAt`).
       const refused = sinceLastBreak(t).filter(
@@ -200,14 +216,17 @@ export const send7Cases: readonly Case[] = [
       await t.read(account, messageId);
     },
   }),
-  about('SEND-7/nothing-ends-a-hold', ['sender'], 10, {
+  about('SEND-7/nothing-ends-a-hold', ['sender'], 11, {
     waitSeconds: onePollSeconds + leastHoldMs / secondMs,
     spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
-      'messages held for an hour by each send endpoint, and under `from_number` by another key for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour, and to the 59th second of the minute; then a poll for tasks, a replay and an immediate message',
-    demands: 'all of them are still held after a poll of the device',
+      'messages held for an hour by each send endpoint, and under `from_number` by another key for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour, to the 59th second of the minute, and one before them for five seconds; then a poll for tasks, a replay and an immediate message',
+    demands: 'the long ones are still held after a poll of the device, which picks up the others',
     steps: async (t, account) => {
       const fields = { send_at: isoTime(t.now() + hourMs), request_id: t.requestId() };
+      // Each of the later holds might take the place of one that ends earlier.
+      const soon = isoTime(t.now() + t.ahead.most + soonMs);
+      const dueIds = t.hasControl ? [] : idsIn([await t.send(account, { send_at: soon })]);
       const heldIds = await holdMessages(t, account, fields);
       // With a control port, `holds-to-the-second` tests it.
       const last = t.hasControl ? undefined : await lastSecondOfMinute(t);
@@ -219,12 +238,21 @@ export const send7Cases: readonly Case[] = [
       if (account.sims.length > 0) await t.poll(account);
       await readAll();
       await t.send(account, fields);
-      await t.mustSend(account);
+      dueIds.push((await t.mustSend(account)).messageId);
       const pollMs = pollIntervalMs(t);
       for (const pauseMs of t.hasControl ? [pollMs, pollMs] : realPausesMs) {
         await t.advance(pauseMs);
         await readAll();
       }
+      // A held message must not keep back what comes after it.
+      const readDue = async () => {
+        const replies: Reply[] = [];
+        for (const id of dueIds) replies.push(await t.read(account, id));
+        return replies.some(({ json }) => Object(json).status === 'queued');
+      };
+      if (!(await readDue()) || t.hasControl) return;
+      await t.advance(lateAfterMs);
+      await readDue();
     },
   }),
 ];
@@ -267,6 +295,11 @@ async function holdMessages(
   const spellings = [`${digitsOf(now + hourMs)}+00:00`, isoTime(now + hourMs).toLowerCase()];
   for (const spelling of spellings)
     replies.push(await t.send(account, { send_at: spelling, message: twoSegments }));
+  return idsIn(replies);
+}
+
+/** The ids of the messages that these replies accept. */
+function idsIn(replies: readonly Reply[]): string[] {
   const accepted = replies.filter(({ status }) => status === 202);
   return accepted.map(({ json }) => textOf(Object(json).message_id));
 }

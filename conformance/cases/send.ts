@@ -41,6 +41,7 @@ const sendersHeaders = [
   {
     'content-type': 'application/json; charset=utf-8',
     'user-agent': 'axios/1.13.2',
+    'accept-encoding': 'gzip',
     'x-request-id': 'one-of-a-gateway',
   },
   { 'content-type': 'application/json;charset="UTF-8"', accept: '*/*', 'user-agent': 'curl/8.5.0' },

@@ -5,7 +5,7 @@
  * request well before the others, so that the kind of refill shows (`limiterRefill`). Directly
  * after the flood, while the bucket is empty, it sends what an empty bucket must not affect.
  */
-import { messageMaxCharacters } from '#contract/limits.ts';
+import { documentedLimits, messageMaxCharacters } from '#contract/limits.ts';
 import { hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { longestReachMs } from '#judging/limiter/models.ts';
@@ -59,6 +59,13 @@ const plannedForWait = 3;
 /** The planned duration: the flood itself, and a minute until the tokens have returned. */
 const plannedSeconds = 66;
 
+/**
+ * The places of invalid sends in each flood: an error must give back nothing that was spent before
+ * it. Two of them, because one would make a limit that is wrong by one look right, by its token.
+ */
+const invalidPlaces: readonly number[] = [60, 61];
+const isInvalid = (index: number) => invalidPlaces.includes(index % documentedLimits.send);
+
 export const floodOf: Readonly<Record<Bucket, Recording<Flood>>> = {
   send: recordingOf('send', ['sender']),
   dashboard_send: recordingOf('dashboard_send', ['sender']),
@@ -86,7 +93,10 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
   // Each flood sees what the previous one left of its bucket.
   let burst = await t.inTurn('flood', () => floodOnce(t, account, bucket));
   if (burst.hadTooFew && canWait) burst = (await floodAgain(t, account, bucket)) ?? burst;
-  const wait = await waitOut(t, burst.callSame, { bucket, ...burst });
+  const [wait] = await Promise.all([
+    waitOut(t, burst.callSame, { bucket, ...burst }),
+    bucket === 'send' && !t.hasControl && readUntilPickedUp(t, burst),
+  ]);
   // Only of `send` is the refill observed (`isWhole`).
   const refill = wait && refillOf(burst.first.reply, burst.earlierAt, wait);
   if (bucket === 'send' && refill === 'sliding_counter') t.target.ledger.noteSlidingCounter();
@@ -98,6 +108,24 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
     await flood(times, burst.callNext, burst.knowsAll ? 1 : times);
   }
   return { ...burst, wait };
+}
+
+/** The last messages of a flood that are read until they are picked up, and for how long. */
+const readToPickup = { most: 8, forMs: 27_000, everyMs: 1_000 };
+
+/**
+ * Reads some messages of a flood until they are picked up: a message that was sent long before, and
+ * is queued at the end of the run, was then passed by.
+ */
+async function readUntilPickedUp(t: Trial, { account, replies }: Burst): Promise<void> {
+  const endMs = t.now() + readToPickup.forMs;
+  const accepted = replies.filter(({ status }) => status === 202);
+  let queued = accepted.slice(-readToPickup.most).map(({ json }) => Object(json).message_id);
+  while (queued.length > 0 && t.now() < endMs) {
+    const reads = await flood(queued.length, (index) => t.read(account, String(queued[index])));
+    queued = queued.filter((_, index) => Object(reads[index]?.json).status === 'queued');
+    await t.pause(readToPickup.everyMs, 'the next status of messages');
+  }
 }
 
 /**
@@ -159,6 +187,9 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const whileEmpty =
     refusals.length > 0 ? await requestWhileEmpty(t, account, bucket, first) : undefined;
   const passes = replies.length - refusals.length;
+  // Whether an invalid send spends a token is open (`errorsSpendToken`).
+  const spenders =
+    passes - replies.filter(({ status }, i) => status === 400 && isInvalid(i)).length;
   // After a broken connection, each try may have spent a token.
   const repeats = replies.reduce((sum, { interruptions }) => sum + interruptions, 0);
   // Tokens return during the flood only if they return one by one. A refusal then names a short wait.
@@ -167,7 +198,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const isOtherRefused = caller.isUserRefused || whileEmpty?.isOtherRefused === true;
   const spent = passes + repeats;
   // A sliding counter still counts the run's requests of the minute before.
-  const isCounted = spent + mostCounted > limit - 1 && passes + leastCounted <= limit;
+  const isCounted = spent + mostCounted > limit - 1 && spenders + leastCounted <= limit;
   const hasTooFew = (spent + spentEarlier < limit && !isCounted) || isOtherRefused;
   // Until then, what was spent before the run may explain a refusal.
   const knowsAll = t.hasControl || beganAt - startedAt >= longestReachMs;
@@ -175,7 +206,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   return {
     account,
     hadTooFew: refusals.length > 0 && hasTooFew && !isExplained,
-    hadTooMany: passes > limit + returned,
+    hadTooMany: spenders > limit + returned,
     knowsAll,
     replies,
     refusals,
@@ -262,9 +293,10 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
     // One held message: the limit counts requests, whenever their messages go out.
     const held = bucket === 'send' && index === 2 && { send_at: isoTime(t.now() + hourMs) };
     const other = index % 3 === 1;
+    const invalid = isInvalid(index) && { to: 'x' };
     // The document shows the alias for one endpoint.
     const alias = other && bucket === 'send' && { from: undefined, from_number: from };
-    const varied = { ...alias, ...held, ...(other && toOther) };
+    const varied = { ...alias, ...held, ...(other && toOther), ...invalid };
     const body = t.fields(account, { request_id, from, message, ...varied });
     const reply = t.post(pathFor(bucket, account), key, body, headers);
     sent.push({ body, reply });

@@ -60,6 +60,7 @@ export function agentOf(index: number): Readonly<Record<string, string>> {
     'user-agent': `smstwin-conformance/${1 + second}`,
     accept: second ? '*/*' : 'application/json',
     'accept-language': second ? 'de' : 'en',
+    'accept-encoding': second ? 'gzip' : 'identity',
   };
 }
 

@@ -128,7 +128,7 @@ class Repetition {
     if (this.#trial.target.signal.aborted || !(await this.#isOtherAnswered())) return undefined;
     await this.#pause();
     const reply = await this.#trial.request(this.#options);
-    return isUnanswered(reply) ? reply : undefined;
+    return isUnanswered(reply) && reply.isLate !== true ? reply : undefined;
   }
 
   async #isOtherAnswered(): Promise<boolean> {

@@ -6,9 +6,9 @@ import { isObject } from '#contract/request-and-reply.ts';
 import { minuteMs, secondMs } from '#contract/time.ts';
 import { bodyOf, isAccepted, isSend, messageIdOf, tasksIn } from '#judging/evidence/exchange.ts';
 import { PreconditionMissing } from '#judging/service/expectations.ts';
-import { latestPickupMs } from '#judging/service/pace.ts';
+import { fewestPassing, latestPickupMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited-requests.ts';
-import type { AccountUnderTest, Trial } from '../run/trial.ts';
+import type { AccountUnderTest, Fields, Trial } from '../run/trial.ts';
 
 /** Several messages, because the real device may poll between our send and our request for tasks. */
 const attempts = 4;
@@ -17,6 +17,7 @@ const attempts = 4;
 interface QueuedMessage {
   readonly account: AccountUnderTest;
   readonly messageId: string;
+  readonly fields?: Fields;
 }
 
 /** Reads the message until it is no longer queued. False if a pickup should have come long ago. */
@@ -88,9 +89,13 @@ const mostPolls = 20;
 
 /**
  * Looks for what keeps a late message queued, for judges to find: a device that gets its work only
- * from our polls, or one that picks up others first (`sendsPerPoll`). Takes one poll interval.
+ * from our polls, or one that picks up others first (`sendsPerPoll`). Takes one poll interval. Where
+ * the message was held, no other case sends meanwhile: sends later messages itself.
  */
-export async function explainLate(t: Trial, { account, messageId }: QueuedMessage): Promise<void> {
+export async function explainLate(
+  t: Trial,
+  { account, messageId, fields }: QueuedMessage,
+): Promise<void> {
   await pollForTasks(t);
   if (!(await isQueued(t, account, messageId))) return;
   const since = t.now();
@@ -99,7 +104,9 @@ export async function explainLate(t: Trial, { account, messageId }: QueuedMessag
   const all = accepted.filter((id, index) => queued[index] && id !== messageId);
   const others = all.filter((_, index) => index % Math.ceil(all.length / mostOthers) === 0);
   const end = since + onePollMs;
-  while (others.length > 0 && t.now() < end) {
+  const isHeld = fields?.['send_at'] !== undefined;
+  for (let i = 0; isHeld && i < fewestPassing; i += 1) await t.mustSend(account);
+  while ((isHeld || others.length > 0) && t.now() < end) {
     await t.pause(500, 'other messages of the device');
     await areQueued(t, account, others);
     // Several later messages that are picked up first prove that the device passes this one by.

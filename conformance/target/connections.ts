@@ -10,6 +10,7 @@ import {
   type RequestOptions as NodeRequestOptions,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
 import { servicePaths } from '#contract/routes.ts';
 import { WayOut } from '#io/way-out.ts';
 import { valueIn } from '#judging/evidence/reading.ts';
@@ -90,7 +91,8 @@ export class Connections {
         const refusal = this.#way.refusal(response.statusCode);
         if (refusal !== undefined) failed(refusal);
         response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
-        collect(response, bodyLimit, (bytes) => {
+        collect(response, bodyLimit, (collected) => {
+          const bytes = collected && decoded(response, collected, bodyLimit);
           if (bytes !== undefined) resolve(this.#outcome(response, bytes));
           else {
             exceeded(`${response.statusCode ?? 0} with a body of more than ${bodyLimit} bytes`);
@@ -200,6 +202,23 @@ function collect(
     else onBody(undefined);
   });
   response.on('end', () => onBody(Buffer.concat(chunks)));
+}
+
+/**
+ * The body as it was before the server compressed it, which some requests ask for. Undefined if it
+ * is larger than the limit; a body that is not compressed as its header says stays as it is.
+ */
+function decoded(
+  { headers }: IncomingMessage,
+  bytes: Buffer,
+  maxOutputLength: number,
+): Buffer | undefined {
+  if (!/^(?:x-)?gzip$/i.test(headers['content-encoding'] ?? '') || bytes.length === 0) return bytes;
+  try {
+    return gunzipSync(bytes, { maxOutputLength });
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? undefined : bytes;
+  }
 }
 
 interface Body {

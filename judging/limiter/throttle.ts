@@ -200,7 +200,7 @@ function besideRevoked({ log }: Trace, { exchange, passed }: Unexplained, limit:
       one.sentAt <= sentAt &&
       one.answeredAt > sentAt - 2 * minuteMs,
   ).length;
-  const mayExplain = revoked > 0 && passed + revoked <= limit + mostInFlight;
+  const mayExplain = revoked > 0 && Math.abs(passed + revoked - limit) <= mostInFlight;
   return mayExplain && caller.account !== undefined
     ? `, and after ${revoked} with a revoked key, which must not count for the user`
     : '';

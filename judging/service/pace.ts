@@ -1,6 +1,6 @@
 /**
  * Judges how fast messages move: when a device picks them up, how fast their statuses change, and
- * how long `send_at` holds them. Rules: SVC-3, SEND-7, and READ-1 in part. It looks at histories
+ * how long `send_at` holds them. Rules: SVC-2, SVC-3, SEND-7, and READ-1 in part. It looks at histories
  * (`histories.ts`), and skips a case, by `Lacking`, if a device that does not poll by itself may
  * explain a late pickup.
  */
@@ -21,10 +21,11 @@ import {
 } from './histories.ts';
 import type { Findings, Trace } from './judge.ts';
 import { namesField } from './named-fields.ts';
-import { judgeSendAt } from './send.ts';
-import { holdEndOf } from './validity.ts';
+import { judgeCreation, judgeSendAt } from './send.ts';
+import { holdEndOf, mayBeHeld } from './validity.ts';
 
 export const paceJudges = {
+  'SVC-2': judgeAnswers,
   'SVC-3': judgePace,
   'SEND-7': judgeHolds,
 } as const;
@@ -42,6 +43,51 @@ const readIntervalMs = 1_000;
 const fastestChangeMs = 400;
 /** The largest difference between the target's clock and ours, for short holds. */
 const clockDriftMs = 2_000;
+
+/** SVC-2: a send answers when its message is queued, and so before it is picked up. */
+function judgeAnswers(trace: Trace, findings: Findings): void {
+  judgeCreation(trace, findings);
+  if (!trace.hasExactTimes && trace.recorded === undefined) requireSoonAnswers(trace, findings);
+}
+
+/** So many messages of each kind show how long their sends take. */
+const fewestTimed = 5;
+/** A read so soon after a send finds its message queued, unless a device was just polling. */
+const soonMs = 50;
+/** A send that waits takes so much longer than one whose message is held. */
+const longer = { times: 5, byMs: 100 };
+
+/**
+ * Sends that take much longer than those of held messages, none of which is queued straight after
+ * its reply, have waited until their messages were picked up.
+ */
+function requireSoonAnswers({ exchanges }: Trace, findings: Findings): void {
+  const histories = historiesIn({ exchanges }).filter(
+    ({ start }) => isMessageSend(start) && start.reply.status === 202 && !start.isRetried,
+  );
+  const tookMs = (sends: readonly Exchange[]) => {
+    const sorted = sends.map((one) => one.answeredAt - one.sentAt).sort((a, b) => a - b);
+    return sorted.length < fewestTimed ? undefined : sorted[Math.floor(sorted.length / 2)];
+  };
+  const isSoon = ({ start, reads: [first] }: History) =>
+    !mayBeHeld(start) && first !== undefined && first.sentAt - start.answeredAt < soonMs;
+  const soon = histories.filter(isSoon);
+  const heldMs = tookMs(exchanges.filter(isAcceptedHold));
+  const immediateMs = tookMs(soon.map(({ start }) => start));
+  if (heldMs === undefined || immediateMs === undefined) return;
+  const isLong = immediateMs > longer.times * heldMs + longer.byMs;
+  const isPickedUp = soon.every(({ reads: [first] }) =>
+    pickedUpStatuses.includes(first === undefined ? '' : statusOf(first)),
+  );
+  const expected = 'replies before the messages are picked up';
+  const actual = `${immediateMs} ms, ${heldMs} ms for held messages, and ${soon.length} messages that are picked up straight after their replies`;
+  const proof = soon.slice(-1).map(({ start }) => start);
+  findings.alsoRequireThat(proof, !(isLong && isPickedUp), expected, actual);
+}
+
+function isAcceptedHold(send: Exchange): boolean {
+  return isMessageSend(send) && send.reply.status === 202 && mayBeHeld(send);
+}
 
 /** SVC-3: picked up within about 20 s; after that, no change faster than polls. */
 function judgePace(trace: Trace, findings: Findings): void {
@@ -101,7 +147,7 @@ function skipUnlessDeviceIsFree(trace: Trace, history: History): void {
 }
 
 /** This many messages of its SIM, sent later and picked up earlier, show that a message is stuck. */
-const fewestPassing = 5;
+export const fewestPassing = 5;
 
 /**
  * True if the device had the time to pick up an overdue message, however few it takes at a poll
@@ -115,12 +161,16 @@ export function isPassedBy(trace: Trace, history: History): boolean {
   // A control port changes SIMs, and how their devices poll.
   const lateAt = latestPickupAt(trace, history);
   if (hasExactTimes || lastQueuedAt(history) <= lateAt) return false;
-  const marks = [messageId, verify.textOf(start.fields?.['message'])];
+  const histories = historiesIn({ exchanges: log });
+  // Many messages have one text, so it marks a message only where tasks show no ids.
+  const ids = histories.map((one) => one.messageId);
+  const showsIds = tasksIn(log).some(({ reply }) => hasText(reply.json, ids));
+  const marks = showsIds ? [messageId] : [messageId, verify.textOf(start.fields?.['message'])];
   const mayHandOut = ({ endpoint, reply }: Exchange) =>
     endpoint === 'tasks' && (reply.interruptions > 0 || hasText(reply.json, marks));
   if (log.some(mayHandOut)) return false;
   const device = deviceOf(history);
-  const passing = historiesIn({ exchanges: log }).filter((other) => {
+  const passing = histories.filter((other) => {
     const until = pickupOf(other)?.until ?? Number.POSITIVE_INFINITY;
     const isLater = other.start.sentAt > lateAt && until < lastQueuedAt(history);
     return isLater && deviceOf(other) === device;

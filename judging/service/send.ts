@@ -35,7 +35,6 @@ export const sendJudges = {
   'SEND-5': judgeAllFields,
   'SEND-6': judgeLength,
   'STATE-1': judgeCreation,
-  'SVC-2': judgeCreation,
 } as const;
 
 /** SEND-7 in part; `pace.ts` judges the rest. */
@@ -232,7 +231,7 @@ function judgeNewMessages(trace: Trace, findings: Findings): void {
 }
 
 /** STATE-1, SVC-2: a send answers queued, and its message can be read at once. */
-function judgeCreation({ exchanges, hasExactTimes }: Trace, findings: Findings): void {
+export function judgeCreation({ exchanges, hasExactTimes }: Trace, findings: Findings): void {
   for (const send of exchanges) {
     if (!isMessageSend(send) || send.reply.status !== 202) continue;
     const messageId = messageIdOf(send);

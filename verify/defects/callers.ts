@@ -72,6 +72,18 @@ class SingleKeyRegistry extends Registry {
   }
 }
 
+/** A revoked key passes once more: a cache of keys looks it up only after its first use. */
+class CachedKeyRegistry extends Registry {
+  readonly #used = new Set<string>();
+
+  override validKey(text: string): ApiKey | undefined {
+    const isFirst = !this.#used.has(text);
+    this.#used.add(text);
+    const cached = isFirst ? [...this.keys.values()].find(({ key }) => key === text) : undefined;
+    return super.validKey(text) ?? cached;
+  }
+}
+
 /** The number of a SIM with the last seven digits of `from`; `from` itself if a SIM has it. */
 function withSameEnd(from: string, { simulation: { world } }: Call): string {
   const end = from.slice(-7);
@@ -226,6 +238,11 @@ export const callerDefects: readonly DefectRow[] = [
     'revoked-key-works': [
       'a revoked key still works',
       accepting((given, { key }) => key === given),
+    ],
+    'revoked-key-works-once': [
+      'the first use of a revoked key passes',
+      { parts: { Registry: CachedKeyRegistry } },
+      // With a control port, the key was in use before it was revoked.
     ],
     'key-prefix-enough': [
       'the first half of a key is enough',

@@ -113,6 +113,10 @@ export const holdDefects: readonly DefectRow[] = [
       'a held message leaves five minutes late',
       movingHold((atMs) => atMs + fiveMinutesMs),
     ],
+    'send-at-forty-seconds-late': [
+      'a held message leaves 40 s late, as by a scan for due messages now and then',
+      movingHold((atMs) => atMs + 40 * secondMs),
+    ],
     'send-at-day-dropped': [
       'a hold of more than a day ends on the first day',
       movingHold((atMs, nowMs) => nowMs + ((atMs - nowMs) % dayMs)),

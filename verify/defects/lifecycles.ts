@@ -98,6 +98,28 @@ function revisiting(isSuch = (_: Message) => true): Planted {
 /** Three messages in four. No row of its own: `STATE-3/never-backwards` may see it in any message. */
 export const revisitingMost = revisiting(({ arrival }) => arrival % 4 > 0);
 
+/** One message in 13 is never picked up, though its device asks for tasks all the time. */
+export const leavingSome = withLifecycle((lifecycle) => {
+  lifecycle.mayStep = ({ status, arrival }) => status !== 'queued' || arrival % 13 !== 12;
+});
+
+/** A send answers when its device has the message, a little later. Only many sends show it. */
+export const answeringAfterPickup = replying((exchange) => {
+  const message = messageOf(exchange);
+  if (message === undefined || message.sendAtMs > 0) return exchange.reply;
+  exchange.simulation.deviceActors.progress(message);
+  return { ...exchange.reply, delivery: { delayMs: 300 } };
+}, isAccepted);
+
+/** A held message keeps back what its SIM queues after it. */
+const blockingBehindHolds = withLifecycle((lifecycle, { clock, world }) => {
+  lifecycle.mayStep = ({ status, device, arrival }) =>
+    status !== 'queued' ||
+    ![...world.messages.values()].some(
+      (other) => other.device === device && other.arrival < arrival && other.isHeldAt(clock.now()),
+    );
+});
+
 /** A failed message is queued again a poll later, once. */
 const retrying = withLifecycle((lifecycle, { clock, deviceActors }) => {
   const retried = new Set<string>();
@@ -261,6 +283,10 @@ export const lifecycleDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('SEND-7', {
+    'held-blocks-queue': [
+      'a held message keeps back the later ones of its SIM',
+      blockingBehindHolds,
+    ],
     'held-skips-sending': [
       'queued becomes sent if the message was held',
       skipping('sending', ({ sendAtMs }) => sendAtMs > 0),

@@ -168,6 +168,14 @@ export const readDefects: readonly DefectRow[] = [
           endpoint === 'read' && request.headers?.['if-modified-since'] !== undefined,
       ),
     ],
+    'read-origin-403': [
+      'a read by a web page of another origin is answered 403',
+      answering(({ endpoint, request }) =>
+        endpoint === 'read' && request.headers?.['origin'] !== undefined
+          ? { status: 403, body: '{"detail":"Invalid CORS request"}' }
+          : undefined,
+      ),
+    ],
     'read-own-404': ["the caller's own message is not found", replying(notFound, isRead)],
     'read-stale-status': [
       'a read always shows queued',

@@ -71,6 +71,20 @@ function refusingSixth(): Planted {
   });
 }
 
+/** The lock of an id is never released after a 400: its next use is not answered. */
+export const lockingRefusedIds: Planted = handling(() => {
+  const locked = new Set<unknown>();
+  return ({ request, fields }, next) => {
+    const id = fields?.['request_id'];
+    const isStuck = id !== undefined && locked.has(id);
+    const handled = next(request);
+    if (handled.reply.status === 400) locked.add(id);
+    return isStuck
+      ? { ...handled, reply: { ...handled.reply, delivery: { cut: 'hang' } } }
+      : handled;
+  };
+});
+
 export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   'replay-limited': ['the sixth replay of a request_id is answered 409', refusingSixth()],
   'replay-up-to-delimiter': [

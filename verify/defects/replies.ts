@@ -2,12 +2,13 @@
  * Wrong replies: codes and statuses of refusals, content types and paths, and 429s with a wrong
  * `Retry-After` or body. Rules: AUTH-3 to AUTH-5, ERR-1 to ERR-4, SEND-5, SVC-4, VER-1.
  */
+import { gzipSync } from 'node:zlib';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
 import { createBucket } from '#src/sim/limiter/buckets.ts';
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
-import { type AnsweredCall, isRead, isSend } from './call.ts';
-import { answering, notFound, refusal, refusing, replying } from './combinators.ts';
+import { type AnsweredCall, isRead, isSend, objectOf, textOf } from './call.ts';
+import { answering, notFound, reading, refusal, refusing, replying } from './combinators.ts';
 import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 /**
@@ -96,6 +97,13 @@ export const replyDefects: readonly DefectRow[] = [
     'wrong-spelling-inactive': respelt('device_inactive', 'device_inactivee'),
   }),
   ...breaking('SEND-5', {
+    'json-single-quotes': [
+      'a body in single quotes is taken for JSON',
+      reading(({ request }) => {
+        const body = textOf(request).replaceAll("'", '"');
+        return isSend(request) && objectOf(body) !== undefined ? { body } : undefined;
+      }),
+    ],
     'validation-no-field': [
       'a 400 does not say which field',
       refusing(400, ({ fields, reply }) =>
@@ -131,6 +139,13 @@ export const replyDefects: readonly DefectRow[] = [
         asPage,
         ({ endpoint, request }) =>
           endpoint === 'read' && String(request.headers?.['accept']).includes('text/html'),
+      ),
+    ],
+    'compressed-undeclared': [
+      'a client that takes gzip gets it without a Content-Encoding',
+      replying(
+        ({ reply }) => ({ ...reply, body: gzipSync(reply.body).toString('latin1') }),
+        ({ request }) => String(request.headers?.['accept-encoding']).includes('gzip'),
       ),
     ],
     'dashboard-content-type': [

@@ -110,6 +110,13 @@ export const throttlingDefects: readonly DefectRow[] = [
       'a request_id that was answered 429 is answered 409 for ever',
       reservingThrottledIds(),
     ],
+    'limit-forgotten-at-errors': [
+      'a send that is answered 400 makes the limiter forget what was spent',
+      refusing(400, ({ reply, simulation }) => {
+        simulation.limiter.reset();
+        return reply;
+      }),
+    ],
     'limit-counts-parts': [
       'a send spends a token for each part of its text',
       spending(({ message }) => Math.ceil(String(message).length / 153)),
