@@ -30,6 +30,7 @@ export class UsageError extends CommandError {
 /** Another process listens on the port. */
 export class PortInUseError extends CommandError {
   override readonly name = 'PortInUseError';
+  /** The address that was tried. */
   readonly host: string;
   /** The port that was tried. */
   readonly port: number;

@@ -15,6 +15,7 @@ export interface Mistake {
 /** Unusable settings. The message lists every mistake, one per line. */
 export class SettingsError extends CommandError {
   override readonly name = 'SettingsError';
+  /** Each mistake with its path. */
   readonly mistakes: readonly Mistake[];
 
   constructor(mistakes: readonly Mistake[]) {

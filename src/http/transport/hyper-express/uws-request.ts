@@ -4,9 +4,8 @@
  * callback returns. The client's address is read on demand, because that costs more than everything
  * else and a request with a valid key does not need it.
  */
-// Not the global one, which a test may fake.
-
 import type { HttpRequest } from 'uWebSockets.js';
+// Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import type { Request as HyperRequest, Response as HyperResponse } from 'hyper-express';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
