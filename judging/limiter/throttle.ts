@@ -155,16 +155,23 @@ function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
   else findings.lack(`a bucket that was full at the start: ${advice}`);
 }
 
+/** Whether an error spends a token is open (`errorsSpendToken`), so this many count as passes. */
+const mostErrors = 2;
+
 /**
  * The first request that was refused with another status than 429, but with a wait, once the limit
  * had passed within a minute.
  */
 function refusalInsteadOf429({ exchanges, limit }: Bucket): Exchange | undefined {
-  return exchanges.find(({ reply, sentAt, answeredAt }) => {
-    const isBefore = (one: Exchange) =>
-      isSuccess(one.reply) && one.answeredAt > sentAt - minuteMs && one.sentAt <= answeredAt;
-    const hasWait = reply.status >= 400 && reply.headers['retry-after'] !== undefined;
-    return hasWait && exchanges.filter(isBefore).length >= limit;
+  const hasWait = ({ reply }: Exchange) =>
+    reply.status >= 400 && reply.headers['retry-after'] !== undefined;
+  return exchanges.filter(hasWait).find(({ sentAt, answeredAt }) => {
+    const before = exchanges.filter(
+      (one) => !hasWait(one) && one.answeredAt > sentAt - minuteMs && one.sentAt <= answeredAt,
+    );
+    const passed = before.filter(({ reply }) => isSuccess(reply)).length;
+    const errors = before.filter(({ reply }) => reply.status === 400).length;
+    return passed + Math.min(errors, mostErrors) >= limit;
   });
 }
 
