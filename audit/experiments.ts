@@ -202,8 +202,8 @@ function endAfter({ candidates }: Evidence, [from, to]: Span): Span {
 
 /**
  * Asks just before a request passes, by all that remains, and just after, again and again. A limiter
- * that restarted, or one of no known kind, can look like another one until then. If refusals count,
- * those of the race delay the next pass, and no decision says when.
+ * that restarted, or one of no known kind, can look like another one until then. If refusals
+ * count, those of the race delay the next pass by an unknown time, so a late wait is tried instead.
  */
 export async function confirmPasses(tools: Tools): Promise<void> {
   const { run, evidence, allowance, recovery } = tools;
@@ -222,8 +222,8 @@ export async function confirmPasses(tools: Tools): Promise<void> {
 }
 
 /**
- * If each refusal counts, only the last one states the wait, and so far it came soon after another.
- * Waits as long as one says that comes late in the window.
+ * If each refusal counts, the last one alone states the real wait. So far, each came soon after
+ * another request. Provokes one late in the window, and waits as long as it says.
  */
 async function tryLateWaits({ run, evidence, allowance, recovery }: Tools): Promise<void> {
   for (let tries = 0; tries < mostLateWaits; tries += 1) {

@@ -67,7 +67,9 @@ export function withoutRefusal(
   const count = exchanges.length + atOnce.length;
   const together = atOnce.length > 0 ? `, ${atOnce.length} of them at once,` : '';
   const errors =
-    error === undefined ? '' : `; all were answered ${error.status}: is this the right request?`;
+    error === undefined
+      ? ''
+      : `; ${alike.length} were answered ${error.status}: is this the right request?`;
   const sentence = `no request of ${count}${together} was refused${errors}${spacingNote(exchanges)}`;
   return certain('no_limit_seen', sentence);
 }
@@ -267,8 +269,8 @@ function severalCounters({ decisions, numbers, longestRun }: Evidence): Fault | 
 }
 
 /**
- * A second limit: a known limiter gives all answers but the refusals from one on. That one is not
- * always the contradiction: a longer window may explain it at first.
+ * A second limit: a known limiter gives all answers except the refusals from a certain one on. That
+ * refusal may come before the contradiction, because a longer window may explain it at first.
  */
 function secondLimit(evidence: Evidence, contradiction: number): Fault | undefined {
   const { decisions, numbers, longestMs } = evidence;

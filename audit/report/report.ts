@@ -108,7 +108,7 @@ export function endOf(result: AuditResult): string {
   ).length;
   const isOneLimit = algorithm.certainty === 'certain' && limit.value !== null;
   const further = isOneLimit
-    ? `; ${passed} of the first caller passed, so a second limit of more over a longer time would not show`
+    ? `; ${passed} of the first caller passed: a second limit above that, over a longer time, would not show`
     : '';
   return `${requests} requests in ${Math.round(seconds)} s${further}${end}`;
 }

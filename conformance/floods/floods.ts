@@ -60,11 +60,12 @@ const plannedForWait = 3;
 const plannedSeconds = 66;
 
 /**
- * The places of invalid sends in a flood of `send`: an error must give back nothing that was spent before
- * it. Two of them, because one would make a limit that is wrong by one look right, by its token.
+ * The places of invalid sends in a flood of `send`: an error must give back nothing that was spent
+ * before it. Two of them, because one would make a limit that is wrong by one look right, by its token.
  */
 const invalidPlaces: readonly number[] = [60, 61];
-const isInvalid = (index: number) => invalidPlaces.includes(index % documentedLimits.send);
+const isInvalid = (bucket: Bucket, index: number) =>
+  bucket === 'send' && invalidPlaces.includes(index % documentedLimits.send);
 
 export const floodOf: Readonly<Record<Bucket, Recording<Flood>>> = {
   send: recordingOf('send', ['sender']),
@@ -189,7 +190,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const passes = replies.length - refusals.length;
   // Whether an invalid send spends a token is open (`errorsSpendToken`).
   const spenders =
-    passes - replies.filter(({ status }, i) => status === 400 && isInvalid(i)).length;
+    passes - replies.filter(({ status }, i) => status === 400 && isInvalid(bucket, i)).length;
   // After a broken connection, each try may have spent a token.
   const repeats = replies.reduce((sum, { interruptions }) => sum + interruptions, 0);
   // Tokens return during the flood only if they return one by one. A refusal then names a short wait.
@@ -293,7 +294,7 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
     // One held message: the limit counts requests, whenever their messages go out.
     const held = bucket === 'send' && index === 2 && { send_at: isoTime(t.now() + hourMs) };
     const other = index % 3 === 1;
-    const invalid = bucket === 'send' && isInvalid(index) && { to: 'x' };
+    const invalid = isInvalid(bucket, index) && { to: 'x' };
     // The document shows the alias for one endpoint.
     const alias = other && bucket === 'send' && { from: undefined, from_number: from };
     const varied = { ...alias, ...held, ...(other && toOther), ...invalid };

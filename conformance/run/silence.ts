@@ -23,9 +23,9 @@ const mostAskedAgain = 3;
  */
 const triesOfBroken = 8;
 /**
- * The tries of a request whose reply did not come in time, at once, with other requests before,
- * among and after them. A service that loses one reply of 50 loses these less often than once in
- * 10^8 requests.
+ * The tries, all at once, of a request whose reply did not come in time, with other requests before,
+ * among and after them. A service that loses one reply of 50 loses all of these less often than once
+ * in 10^8 requests.
  */
 const triesOfHung = 4;
 /** Lets the client see that the connection of the other request was closed after its reply. */
@@ -104,7 +104,7 @@ class Repetition {
     return { verdict: 'failed', expected: 'a reply', actual: why, broken: reply.exchange };
   }
 
-  /** The last try, if none was answered, and another request before each was. */
+  /** The last try. Undefined if a try was answered, or if another request before one was not. */
   async #tryInTurn(): Promise<Reply | undefined> {
     let last: Reply | undefined;
     for (let tries = 0; tries < triesOfBroken; tries += 1) {
@@ -140,7 +140,7 @@ class Repetition {
   }
 }
 
-/** The request so that its tries together create one message at most: a send has a `request_id`. */
+/** The request in a form whose tries create at most one message: a send gets a `request_id`. */
 function repeatable(
   options: RequestOptions,
   exchange: Exchange,

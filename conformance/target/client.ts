@@ -54,7 +54,7 @@ const shortPatienceMs = 1_000;
 const mostBrokenInARow = 3;
 /** Pauses before each retry; together longer than a service needs to restart. */
 const pausesMs = [100, 400, 1_000, 2_000, 2_500];
-/** The retries, and the patience, once a request is known that is never answered. */
+/** Retries, and the longest wait for a reply, once a request is known that is never answered. */
 const retriesAfterSilence = 2;
 const patienceAfterSilenceMs = 5_000;
 /** Errors after which the target has received nothing: the connection was not established. */
